@@ -1,11 +1,8 @@
 """Stores and runs that are made once and copied by the tests that change them."""
 
-from __future__ import annotations
-
 import shutil
 from functools import cache
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
@@ -16,22 +13,16 @@ from corpora.tokens import filling
 from tests.pipeline.scoring.support import make_zoo
 from tests.pipeline.support import TINY, TINY_GIBBS, call, logging_restored, made_up_texts
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from corpora.tokens.annotation import PlacingAnnotator
-
 
 @pytest.fixture(scope="session", autouse=True)
-def _annotator_loaded_once() -> Iterator[None]:
+def _annotator_loaded_once():
     """The English model, which takes as long to load as all else that a command does, is kept.
 
     Processes that tests start, and workers, load it for themselves.
     """
-    kept: dict[bool, PlacingAnnotator] = {}
+    kept = {}
 
-    def load(model: str, *, noun_chunks: bool = False, **more: Any) -> PlacingAnnotator:
+    def load(model, *, noun_chunks=False, **more):
         if model != find_model(""):
             return load_annotator(model, noun_chunks=noun_chunks, **more)
         if noun_chunks not in kept:
@@ -46,21 +37,21 @@ def _annotator_loaded_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _versions_looked_up_once() -> Iterator[None]:
+def _versions_looked_up_once():
     """Every run writes down the versions of packages, each of which takes a walk over all."""
     with mock.patch.object(metadata, "version", cache(metadata.version)):
         yield
 
 
 @pytest.fixture(autouse=True)
-def _logging_as_before() -> Iterator[None]:
+def _logging_as_before():
     """What a test of the command line does to logging is undone, also where it forgets to."""
     with logging_restored():
         yield
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(tmp_path_factory):
     """A directory with a store of twelve real articles and a run `small`; leave it as it is."""
     directory = tmp_path_factory.mktemp("finished")
     outcome = call("download", "--limit", 12, "--threads", 1, cwd=directory)
@@ -75,13 +66,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def real(finished: Path, tmp_path: Path) -> Path:
+def real(finished, tmp_path):
     """A copy of `finished`."""
     return shutil.copytree(finished, tmp_path / "real")
 
 
 @pytest.fixture(scope="session")
-def tiny_finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny_finished(tmp_path_factory):
     """A directory with a store of sixty made-up articles in six shards, and a run `tiny`."""
     directory = tmp_path_factory.mktemp("tiny")
     fill_store(directory / "articles", 60)
@@ -91,13 +82,13 @@ def tiny_finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def tiny(tiny_finished: Path, tmp_path: Path) -> Path:
+def tiny(tiny_finished, tmp_path):
     """A copy of `tiny_finished`."""
     return shutil.copytree(tiny_finished, tmp_path / "tiny")
 
 
 @pytest.fixture(scope="session")
-def tiny_gibbs(tiny_finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny_gibbs(tiny_finished, tmp_path_factory):
     """A copy of `tiny_finished` with a run `gibbs` too; leave it as it is."""
     directory = shutil.copytree(tiny_finished, tmp_path_factory.mktemp("gibbs") / "tiny")
     outcome = call("train", "--run", "gibbs", *TINY_GIBBS, cwd=directory)
@@ -106,7 +97,7 @@ def tiny_gibbs(tiny_finished: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture
-def untouched(tiny: Path) -> Path:
+def untouched(tiny):
     """The same store without its tokens, and no run."""
     shutil.rmtree(tiny / "runs")
     shutil.rmtree(tiny / "articles" / "tokens")
@@ -114,7 +105,7 @@ def untouched(tiny: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def zoo_finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def zoo_finished(tmp_path_factory):
     """A directory that `make_zoo` filled; leave it as it is."""
     directory = tmp_path_factory.mktemp("zoo")
     make_zoo(directory)
@@ -122,12 +113,12 @@ def zoo_finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def zoo(zoo_finished: Path, tmp_path: Path) -> Path:
+def zoo(zoo_finished, tmp_path):
     """A copy of `zoo_finished`."""
     return shutil.copytree(zoo_finished, tmp_path / "zoo")
 
 
-def fill_store(path: Path, number: int, n_words: int = 40) -> None:
+def fill_store(path, number, n_words=40):
     ArticleStore(path, shard_size=10).append(
         Article(i + 1, 0, f"Article {i + 1}", "", "", "en", "", text)
         for i, text in enumerate(made_up_texts(number, n_words))

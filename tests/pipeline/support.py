@@ -15,15 +15,11 @@ import time
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
 
 from pipeline.cli import PACKAGES, main
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 THEMES = (
     "river lake mountain valley forest glacier island ocean desert canyon",
@@ -50,14 +46,14 @@ class Outcome:
     err: str
 
     @property
-    def result(self) -> dict[str, Any]:
+    def result(self):
         """Of --json: the one object that stdout holds."""
         found = json.loads(self.out, parse_constant=lambda name: pytest_fail(f"{name} in JSON"))
         assert isinstance(found, dict)
         return found
 
     @property
-    def error(self) -> str:
+    def error(self):
         """The one line in which a command that fails says why."""
         assert self.out == ""
         assert "Traceback" not in self.err
@@ -67,11 +63,11 @@ class Outcome:
         return lines[0]
 
 
-def pytest_fail(message: str) -> None:
+def pytest_fail(message):
     raise AssertionError(message)
 
 
-def clean_environment() -> dict[str, str]:
+def clean_environment():
     """The environment without any setting, but for the place of the cache."""
     return {
         name: text
@@ -80,7 +76,7 @@ def clean_environment() -> dict[str, str]:
     }
 
 
-def call(*argv: object, cwd: Path, stdin: str = "", **environment: str) -> Outcome:
+def call(*argv, cwd, stdin="", **environment):
     """`pipeline.cli.main` in this process."""
     out, err = io.StringIO(), io.StringIO()
     clean = clean_environment()
@@ -99,11 +95,11 @@ def call(*argv: object, cwd: Path, stdin: str = "", **environment: str) -> Outco
     return Outcome(code, out.getvalue(), err.getvalue())
 
 
-def command(*argv: object) -> list[str]:
+def command(*argv):
     return [sys.executable, "-m", "pipeline", *map(str, argv)]
 
 
-def spawn(*argv: object, cwd: Path, program: list[str] | None = None) -> subprocess.Popen[str]:
+def spawn(*argv, cwd, program=None):
     """The command as a process of its own, the leader of its own session."""
     clean = clean_environment()
     return subprocess.Popen(
@@ -118,7 +114,7 @@ def spawn(*argv: object, cwd: Path, program: list[str] | None = None) -> subproc
     )
 
 
-def finish(process: subprocess.Popen[str], seconds: float = 300) -> Outcome:
+def finish(process, seconds=300):
     """Wait for the process, and see to it that none of its workers is left."""
     try:
         out, err = process.communicate(timeout=seconds)
@@ -131,7 +127,7 @@ def finish(process: subprocess.Popen[str], seconds: float = 300) -> Outcome:
     return Outcome(process.returncode, out, err)
 
 
-def session_of(leader: int) -> list[int]:
+def session_of(leader):
     """Processes of the session of `leader` that still run.
 
     One whose first thread is a zombie runs, and keeps its files, until all its threads are.
@@ -147,7 +143,7 @@ def session_of(leader: int) -> list[int]:
     return sorted(found)
 
 
-def wait_until(condition: Callable[[], object], seconds: float, complaint: str) -> None:
+def wait_until(condition, seconds, complaint):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, complaint
@@ -155,7 +151,7 @@ def wait_until(condition: Callable[[], object], seconds: float, complaint: str) 
 
 
 @contextmanager
-def inside(directory: Path) -> Iterator[None]:
+def inside(directory):
     before = Path.cwd()
     os.chdir(directory)
     try:
@@ -165,7 +161,7 @@ def inside(directory: Path) -> Iterator[None]:
 
 
 @contextmanager
-def logging_restored() -> Iterator[None]:
+def logging_restored():
     """The command line configures logging; other tests want it as it was."""
     loggers = [logging.getLogger(name) for name in PACKAGES]
     before = [(each.handlers, each.propagate, each.level) for each in loggers]
@@ -177,7 +173,7 @@ def logging_restored() -> Iterator[None]:
             each.setLevel(level)
 
 
-def made_up_texts(number: int, n_words: int = 40, seed: int = 0) -> list[str]:
+def made_up_texts(number, n_words=40, seed=0):
     rng = random.Random(seed)
     return [
         " ".join(
@@ -189,9 +185,7 @@ def made_up_texts(number: int, n_words: int = 40, seed: int = 0) -> list[str]:
     ]
 
 
-def write_jsonl(
-    path: Path, number: int, n_words: int = 40, seed: int = 0, first_id: int = 1
-) -> Path:
+def write_jsonl(path, number, n_words=40, seed=0, first_id=1):
     lines = [
         json.dumps({"page_id": i + first_id, "title": f"Article {i + first_id}", "text": text})
         for i, text in enumerate(made_up_texts(number, n_words, seed))
@@ -200,7 +194,7 @@ def write_jsonl(
     return path
 
 
-def dump_xml(number: int) -> str:
+def dump_xml(number):
     pages = "".join(
         f"<page><title>Article {i + 1}</title><ns>0</ns><id>{i + 1}</id><revision><id>{i + 101}"
         f"</id><timestamp>2020-01-01T00:00:00Z</timestamp><model>wikitext</model>"
@@ -214,13 +208,13 @@ def dump_xml(number: int) -> str:
     )
 
 
-def write_dump(path: Path, number: int) -> Path:
+def write_dump(path, number):
     data = dump_xml(number).encode()
     path.write_bytes(bz2.compress(data) if path.suffix == ".bz2" else data)
     return path
 
 
-def arrays_of(model: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+def arrays_of(model):
     """The arrays of a model to the bit; its header names the run and is left out."""
     with np.load(model, allow_pickle=False) as archive:
         return {
@@ -230,26 +224,26 @@ def arrays_of(model: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
         }
 
 
-def metrics_of(directory: Path, run: str) -> list[dict[str, Any]]:
+def metrics_of(directory, run):
     """The checks at validation, as they were written down."""
     path = directory / "runs" / run / "metrics.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def looks_of(directory: Path, run: str) -> list[dict[str, Any]]:
+def looks_of(directory, run):
     """The same without what the clock says."""
     of_the_clock = ("seconds", "documents_per_second")
     lines = metrics_of(directory, run)
     return [{n: v for n, v in line.items() if n not in of_the_clock} for line in lines]
 
 
-def flip(path: Path, position: int, bit: int = 0) -> None:
+def flip(path, position, bit=0):
     data = bytearray(path.read_bytes())
     data[position] ^= 1 << bit
     path.write_bytes(data)
 
 
-def files_of(directory: Path) -> dict[str, bytes]:
+def files_of(directory):
     """All files and what they hold.
 
     Left out are locks, which name the last process, and what a download tells of itself.

@@ -1,7 +1,5 @@
 """What cannot work ends at once, in one line that says what to do, and with the right exit code."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json
@@ -12,7 +10,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -31,25 +28,22 @@ from tests.pipeline.support import (
     write_jsonl,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-
-def failed(code: int, *argv: object, cwd: Path, stdin: str = "") -> str:
+def failed(code, *argv, cwd, stdin=""):
     outcome = call(*argv, cwd=cwd, stdin=stdin)
     assert outcome.code == code, outcome
     return outcome.error
 
 
 @pytest.mark.parametrize("source", ["dump", "jsonl"])
-def test_a_missing_file(tmp_path: Path, source: str) -> None:
+def test_a_missing_file(tmp_path, source):
     error = failed(3, "download", "--source", source, "--input", "nosuch.bz2", cwd=tmp_path)
     assert "nosuch.bz2" in error
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("source", ["dump", "jsonl"])
-def test_a_directory_in_place_of_a_file(tmp_path: Path, source: str) -> None:
+def test_a_directory_in_place_of_a_file(tmp_path, source):
     (tmp_path / "there").mkdir()
     assert "there" in failed(3, "download", "--source", source, "--input", "there", cwd=tmp_path)
 
@@ -57,7 +51,7 @@ def test_a_directory_in_place_of_a_file(tmp_path: Path, source: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["dump.xml", "dump.xml.bz2", "dump.xml.gz"])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_truncated_dump_keeps_what_came_before(tmp_path: Path, name: str, threads: int) -> None:
+def test_a_truncated_dump_keeps_what_came_before(tmp_path, name, threads):
     data = dump_xml(400).encode()
     whole = {".bz2": bz2.compress, ".gz": gzip.compress}.get(Path(name).suffix, bytes)(data)
     (tmp_path / name).write_bytes(whole[: len(whole) * 9 // 10])
@@ -76,13 +70,13 @@ def test_a_truncated_dump_keeps_what_came_before(tmp_path: Path, name: str, thre
 @pytest.mark.parametrize(
     "content", ["<!DOCTYPE html><html><body>Not found</body></html>", '{"text": "x"}', "", "\0\1\2"]
 )
-def test_not_a_dump(tmp_path: Path, content: str) -> None:
+def test_not_a_dump(tmp_path, content):
     (tmp_path / "dump.xml").write_text(content)
     error = failed(3, "download", "--source", "dump", "--input", "dump.xml", cwd=tmp_path)
     assert "dump.xml" in error
 
 
-def test_an_empty_file_of_json_lines_adds_nothing(tmp_path: Path) -> None:
+def test_an_empty_file_of_json_lines_adds_nothing(tmp_path):
     (tmp_path / "x.jsonl").write_text("")
     argv = ("download", "--source", "jsonl", "--input", "x.jsonl", "--json")
     assert call(*argv, cwd=tmp_path).result["articles"] == 0
@@ -101,7 +95,7 @@ def test_an_empty_file_of_json_lines_adds_nothing(tmp_path: Path) -> None:
         ('{"title": "x", "text": "\xff"}', "UTF-8"),
     ],
 )
-def test_a_bad_line_is_named(tmp_path: Path, line: str, complaint: str) -> None:
+def test_a_bad_line_is_named(tmp_path, line, complaint):
     path = write_jsonl(tmp_path / "x.jsonl", 4)
     path.write_bytes(path.read_bytes() + line.encode("latin-1") + b"\n")
     error = failed(3, "download", "--source", "jsonl", "--input", "x.jsonl", cwd=tmp_path)
@@ -183,7 +177,7 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, complaint: str) -> None:
         "infer tiny x.txt --threads 0",
     ],
 )
-def test_settings_that_cannot_be(tiny: Path, argv: str) -> None:
+def test_settings_that_cannot_be(tiny, argv):
     (tiny / "x.txt").write_text("proton")
     before = files_of(tiny)
     known = ("--articles", "articles") if argv.startswith("train") and "tiny" not in argv else ()
@@ -194,14 +188,14 @@ def test_settings_that_cannot_be(tiny: Path, argv: str) -> None:
     assert files_of(tiny) == before
 
 
-def test_pruning_that_leaves_nothing_names_the_threshold(tiny: Path) -> None:
+def test_pruning_that_leaves_nothing_names_the_threshold(tiny):
     error = failed(3, "train", *TINY, "--no-below", 1000, cwd=tiny)
     assert "no_below = 1000" in error
     error = failed(3, "train", *TINY, "--no-above", 0.01, cwd=tiny)
     assert "no_above = 0.01" in error
 
 
-def test_a_run_without_a_corpus_may_change_its_model(tiny: Path) -> None:
+def test_a_run_without_a_corpus_may_change_its_model(tiny):
     """What only the other model has is forgotten with it."""
     argv = ("--batch-size", 50, "--no-below", 1000)
     failed(3, "train", *TINY, "--run", "changed", *argv, cwd=tiny)
@@ -212,7 +206,7 @@ def test_a_run_without_a_corpus_may_change_its_model(tiny: Path) -> None:
     assert "batch_size" not in settings
 
 
-def test_pruning_that_left_nothing_can_be_mended_in_the_same_run(tiny: Path) -> None:
+def test_pruning_that_left_nothing_can_be_mended_in_the_same_run(tiny):
     failed(3, "train", *TINY, "--run", "mended", "--no-below", 1000, cwd=tiny)
     outcome = call("train", "--run", "mended", "--no-below", 2, "--json", cwd=tiny)
     assert outcome.code == 0, outcome.err
@@ -220,7 +214,7 @@ def test_pruning_that_left_nothing_can_be_mended_in_the_same_run(tiny: Path) -> 
     assert (settings["no_below"], settings["topics"]) == (2, 3)
 
 
-def test_articles_that_are_no_store(tmp_path: Path) -> None:
+def test_articles_that_are_no_store(tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/todo.txt").write_text("buy milk")
     (tmp_path / "file").write_text("")
@@ -231,7 +225,7 @@ def test_articles_that_are_no_store(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "notes").iterdir()] == ["todo.txt"]
 
 
-def test_an_empty_store(tmp_path: Path) -> None:
+def test_an_empty_store(tmp_path):
     ArticleStore(tmp_path / "articles").append([])
     error = failed(3, "train", "--articles", "articles", "--run", "r", cwd=tmp_path)
     assert "articles holds no articles: fill it with `python -m pipeline download" in error
@@ -239,9 +233,7 @@ def test_an_empty_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("following", [(), ("--follow",), ("--follow", "--documents", "article")])
-def test_an_empty_store_does_not_fix_the_language(
-    tmp_path: Path, following: tuple[object, ...]
-) -> None:
+def test_an_empty_store_does_not_fix_the_language(tmp_path, following):
     store = ArticleStore(tmp_path / "hi")
     store.append([])
     provenance = tmp_path / "runs/r/provenance.json"
@@ -262,19 +254,19 @@ def test_an_empty_store_does_not_fix_the_language(
     assert json.loads(provenance.read_text())["annotation"]["spacy_model"] == "blank:hi"
 
 
-def test_articles_that_are_all_too_short(tmp_path: Path) -> None:
+def test_articles_that_are_all_too_short(tmp_path):
     articles = [Article(i, 0, f"A {i}", "", "", "en", "", "Is it.") for i in range(1, 20)]
     ArticleStore(tmp_path / "articles").append(articles)
     argv = ("train", "--articles", "articles", "--threads", 1)
     assert "have no words" in failed(3, *argv, cwd=tmp_path)
 
 
-def test_a_test_part_without_documents(tiny: Path) -> None:
+def test_a_test_part_without_documents(tiny):
     assert call("train", "--run", "all", *TINY, "--test", 0, cwd=tiny).code == 0
     assert "--test" in failed(2, "evaluate", "all", cwd=tiny)
 
 
-def test_a_store_in_which_no_word_is_known(tiny: Path) -> None:
+def test_a_store_in_which_no_word_is_known(tiny):
     ArticleStore(tiny / "other").append(
         [Article(1, 0, "A", "", "", "en", "", "A haddock sneezes.")]
     )
@@ -282,13 +274,13 @@ def test_a_store_in_which_no_word_is_known(tiny: Path) -> None:
     assert "other has no document that training did not see" in error
 
 
-def test_a_missing_spacy_model_says_what_to_run(tiny: Path) -> None:
+def test_a_missing_spacy_model_says_what_to_run(tiny):
     error = failed(1, "train", *TINY, "--spacy-model", "xx_nosuch_sm", cwd=tiny)
     assert "python -m spacy download xx_nosuch_sm" in error
     assert not (tiny / "runs/online-3").exists()
 
 
-def test_text_to_infer_that_is_none(tiny: Path) -> None:
+def test_text_to_infer_that_is_none(tiny):
     (tiny / "latin1.txt").write_bytes("na\xefve".encode("latin-1"))
     assert "latin1.txt" in failed(3, "infer", "tiny", "latin1.txt", cwd=tiny)
     assert "nosuch.txt" in failed(3, "infer", "tiny", "nosuch.txt", cwd=tiny)
@@ -298,12 +290,12 @@ def test_text_to_infer_that_is_none(tiny: Path) -> None:
 class _Hostile:
     """Its pickle makes a file wherever it is loaded without care."""
 
-    def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
+    def __reduce__(self):
         return os.mkdir, ("executed",)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_hostile_shard_is_refused_and_not_run(tmp_path: Path, threads: int) -> None:
+def test_a_hostile_shard_is_refused_and_not_run(tmp_path, threads):
     whole = ArticleStore(tmp_path / "articles")
     whole.append([Article(1, 0, "A", "", "", "en", "", "The atom and the laser.")])
     keys = {"format": "wikitopics articles", "version": 1, "keys": [("en", 1)]}
@@ -322,14 +314,14 @@ def test_a_hostile_shard_is_refused_and_not_run(tmp_path: Path, threads: int) ->
         Path("executed").rmdir()
 
 
-def test_a_store_that_another_process_writes_to(tiny: Path) -> None:
+def test_a_store_that_another_process_writes_to(tiny):
     with writer_lock(tiny / "articles"):
         error = failed(75, "download", "--limit", 1, cwd=tiny)
     assert str(os.getpid()) in error
     assert "try again" in error
 
 
-def test_a_run_that_another_process_trains(tiny: Path) -> None:
+def test_a_run_that_another_process_trains(tiny):
     with writer_lock(tiny / "runs/tiny"):
         error = failed(75, "train", "--run", "tiny", cwd=tiny)
         assert "try again" in error
@@ -337,7 +329,7 @@ def test_a_run_that_another_process_trains(tiny: Path) -> None:
         assert call("evaluate", "tiny", cwd=tiny).code == 0
 
 
-def test_tokens_that_another_process_makes(tiny: Path) -> None:
+def test_tokens_that_another_process_makes(tiny):
     tokens = next((tiny / "articles/tokens").iterdir())
     next(tokens.glob("*.npz")).unlink()
     with writer_lock(tokens):
@@ -346,7 +338,7 @@ def test_tokens_that_another_process_makes(tiny: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_at_once(untouched: Path) -> None:
+def test_two_processes_at_once(untouched):
     processes = [spawn("train", "--run", "both", *TINY, cwd=untouched) for _ in range(2)]
     outcomes = [finish(process) for process in processes]
     codes = sorted(outcome.code for outcome in outcomes)
@@ -354,7 +346,7 @@ def test_two_processes_at_once(untouched: Path) -> None:
     assert codes[1] in (0, 75)  # 0 if the second came when the first was done
 
 
-def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_written(tmp_path):
     """Told of without an import: the package itself may be out of reach by then."""
     program = [
         sys.executable,
@@ -387,7 +379,7 @@ def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
     assert "Permission denied: 'new'" in outcome.error
 
 
-def test_a_dump_through_a_pipe(tmp_path: Path) -> None:
+def test_a_dump_through_a_pipe(tmp_path):
     dump = write_dump(tmp_path / "dump.xml", 5)
     done = subprocess.run(
         command("download", "--source", "dump", "--input", "/dev/stdin", "--json"),

@@ -1,12 +1,9 @@
 """Every command from end to end: what is printed where, and what it says."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 import signal
 import subprocess
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,19 +11,7 @@ from corpora import ArticleStore
 from pipeline import cli
 from pipeline.cli import build_parser
 from pipeline.errors import Interrupted
-from tests.pipeline.support import (
-    TINY,
-    Outcome,
-    call,
-    command,
-    finish,
-    spawn,
-    write_dump,
-    write_jsonl,
-)
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.pipeline.support import TINY, call, command, finish, spawn, write_dump, write_jsonl
 
 COMMANDS = (
     *("download", "train", "select", "evaluate", "topics", "infer"),
@@ -34,12 +19,12 @@ COMMANDS = (
 )
 
 
-def succeeded(outcome: Outcome) -> Outcome:
+def succeeded(outcome):
     assert outcome.code == 0, outcome.err
     return outcome
 
 
-def test_download_of_the_sample(tmp_path: Path) -> None:
+def test_download_of_the_sample(tmp_path):
     outcome = succeeded(call("download", "--limit", 3, "--threads", 1, cwd=tmp_path))
     assert outcome.out == "articles: 3 articles added, 3 in all\n"
     outcome = succeeded(call("download", "--limit", 5, "--threads", 1, "--json", cwd=tmp_path))
@@ -49,7 +34,7 @@ def test_download_of_the_sample(tmp_path: Path) -> None:
     assert len(titles) == 5
 
 
-def test_download_of_json_lines(tmp_path: Path) -> None:
+def test_download_of_json_lines(tmp_path):
     write_jsonl(tmp_path / "texts.jsonl", 7)
     argv = ("download", "--source", "jsonl", "--input", "texts.jsonl", "--output", "de")
     result = succeeded(call(*argv, "--language", "de", "--json", cwd=tmp_path)).result
@@ -62,7 +47,7 @@ def test_download_of_json_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["dump.xml", "dump.xml.bz2"])
-def test_download_of_a_dump(tmp_path: Path, name: str) -> None:
+def test_download_of_a_dump(tmp_path, name):
     write_dump(tmp_path / name, 5)
     argv = ("download", "--source", "dump", "--input", name, "--threads", 1, "--json")
     assert succeeded(call(*argv, cwd=tmp_path)).result["added"] == 5
@@ -71,7 +56,7 @@ def test_download_of_a_dump(tmp_path: Path, name: str) -> None:
     assert first.text.startswith("Article It is the ")
 
 
-def test_train_prints_topics_and_where_they_are(tiny: Path) -> None:
+def test_train_prints_topics_and_where_they_are(tiny):
     plain = succeeded(call("train", "--run", "a", *TINY, cwd=tiny))
     lines = plain.out.splitlines()
     assert lines[0].split() == ["topic", "share", "words"]
@@ -91,7 +76,7 @@ def test_train_prints_topics_and_where_they_are(tiny: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["completion", "variational-bound"])
-def test_evaluate_on_the_test_part(finished: Path, method: str) -> None:
+def test_evaluate_on_the_test_part(finished, method):
     argv = ("evaluate", "small", "--method", method, "--threads", 1)
     result = succeeded(call(*argv, "--json", cwd=finished)).result
     assert result["method"] == method
@@ -110,7 +95,7 @@ def test_evaluate_on_the_test_part(finished: Path, method: str) -> None:
 @pytest.mark.parametrize(
     "method", ["completion", pytest.param("variational-bound", marks=pytest.mark.slow)]
 )
-def test_evaluate_on_another_store(tiny: Path, method: str) -> None:
+def test_evaluate_on_another_store(tiny, method):
     write_jsonl(tiny / "other.jsonl", 9, seed=1, first_id=1001)
     call("download", "--source", "jsonl", "--input", "other.jsonl", "--output", "other", cwd=tiny)
     argv = ("evaluate", "tiny", "--articles", "other", "--method", method, "--threads", 1)
@@ -119,7 +104,7 @@ def test_evaluate_on_another_store(tiny: Path, method: str) -> None:
     assert "9 articles, other" in succeeded(call(*argv, cwd=tiny)).out
 
 
-def test_what_a_run_was_trained_with_is_not_held_out(tiny: Path) -> None:
+def test_what_a_run_was_trained_with_is_not_held_out(tiny):
     own = succeeded(call("evaluate", "tiny", "--json", cwd=tiny)).result
     argv = ("evaluate", "tiny", "--articles", "articles", "--threads", 1)
     result = succeeded(call(*argv, "--json", cwd=tiny)).result
@@ -128,8 +113,8 @@ def test_what_a_run_was_trained_with_is_not_held_out(tiny: Path) -> None:
     assert f"left out: {result['left_out']} documents" in succeeded(call(*argv, cwd=tiny)).out
 
 
-def test_evaluate_depends_on_its_seed_alone(tiny: Path) -> None:
-    def perplexity(*argv: object) -> float:
+def test_evaluate_depends_on_its_seed_alone(tiny):
+    def perplexity(*argv):
         return float(
             succeeded(call("evaluate", "tiny", "--json", *argv, cwd=tiny)).result["perplexity"]
         )
@@ -139,7 +124,7 @@ def test_evaluate_depends_on_its_seed_alone(tiny: Path) -> None:
     assert perplexity("--samples", 1) != perplexity()
 
 
-def test_topics(finished: Path) -> None:
+def test_topics(finished):
     result = succeeded(call("topics", "small", "--words", 3, "--json", cwd=finished)).result
     assert result["run"] == "small"
     assert [len(row["words"]) for row in result["topics"]] == [3] * 4
@@ -149,12 +134,12 @@ def test_topics(finished: Path) -> None:
     assert [line.split()[0] for line in plain[1:]] == [str(r["topic"]) for r in result["topics"]]
 
 
-def test_a_run_is_found_by_name_and_by_path(finished: Path, tmp_path: Path) -> None:
+def test_a_run_is_found_by_name_and_by_path(finished, tmp_path):
     assert call("topics", "small", "--runs", finished / "runs", cwd=tmp_path).code == 0
     assert call("topics", finished / "runs/small", cwd=tmp_path).code == 0
 
 
-def test_infer(tiny: Path) -> None:
+def test_infer(tiny):
     (tiny / "music.txt").write_text("A guitar, a piano and a violin; the orchestra. Unheard-of!")
     (tiny / "empty.txt").write_text("")
     argv = ("infer", "tiny", "music.txt", "-", "empty.txt", "--threads", 1)
@@ -183,27 +168,27 @@ def test_infer(tiny: Path) -> None:
 
 
 @pytest.mark.parametrize("argv", ["train --run tiny", "topics tiny", "download --limit 1"])
-def test_quiet_leaves_only_the_result(tiny: Path, argv: str) -> None:
+def test_quiet_leaves_only_the_result(tiny, argv):
     outcome = succeeded(call(*shlex.split(argv), "--quiet", cwd=tiny))
     assert outcome.err == ""
     assert outcome.out
 
 
-def test_quiet_training_says_nothing_on_stderr(tiny: Path) -> None:
+def test_quiet_training_says_nothing_on_stderr(tiny):
     outcome = succeeded(call("train", "--run", "hush", "--quiet", "--json", *TINY, cwd=tiny))
     assert outcome.err == ""
     assert outcome.result["run"] == "hush"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_names_every_option(tmp_path: Path, name: str) -> None:
+def test_help_names_every_option(tmp_path, name):
     outcome = succeeded(call(name, "--help", cwd=tmp_path))
     assert "--json" in outcome.out
     assert outcome.err == ""
     assert all(each in succeeded(call("--help", cwd=tmp_path)).out for each in COMMANDS)
 
 
-def test_nothing_heavy_is_imported_for_help_or_a_mistake(tmp_path: Path) -> None:
+def test_nothing_heavy_is_imported_for_help_or_a_mistake(tmp_path):
     code = (
         "import sys; from pipeline.cli import main\n"
         "assert main(['train', '--topics', 'abc']) == 2\n"
@@ -216,20 +201,20 @@ def test_nothing_heavy_is_imported_for_help_or_a_mistake(tmp_path: Path) -> None
     assert done.stderr == "wikitopics: --topics must be a whole number, found 'abc'\n\n"
 
 
-def test_version(tmp_path: Path) -> None:
+def test_version(tmp_path):
     outcome = succeeded(call("--version", cwd=tmp_path))
     assert outcome.out.startswith("wikitopics 0.")
 
 
 @pytest.mark.parametrize("argv", ["", "nonsense", "train --nonsense 1", "topics", "infer tiny"])
-def test_usage_errors_of_the_parser(tmp_path: Path, argv: str) -> None:
+def test_usage_errors_of_the_parser(tmp_path, argv):
     outcome = call(*shlex.split(argv), cwd=tmp_path)
     assert outcome.code == 2
     assert outcome.out == ""
     assert "error:" in outcome.err.splitlines()[-1]
 
 
-def test_every_setting_has_help() -> None:
+def test_every_setting_has_help():
     parser = build_parser()
     (commands,) = (action for action in parser._actions if hasattr(action.choices, "items"))
     assert commands.choices is not None
@@ -237,7 +222,7 @@ def test_every_setting_has_help() -> None:
         assert all(action.help for action in subparser._actions)
 
 
-def test_a_process_of_its_own_prints_the_result_alone_on_stdout(tiny: Path) -> None:
+def test_a_process_of_its_own_prints_the_result_alone_on_stdout(tiny):
     outcome = succeeded(finish(spawn("topics", "tiny", "--json", cwd=tiny)))
     assert outcome.result["run"] == "tiny"
     assert outcome.err == ""
@@ -246,7 +231,7 @@ def test_a_process_of_its_own_prints_the_result_alone_on_stdout(tiny: Path) -> N
     assert "there are tiny" in outcome.error
 
 
-def test_head_closes_the_pipe(tiny: Path) -> None:
+def test_head_closes_the_pipe(tiny):
     shown = " ".join(map(shlex.quote, command("topics", "tiny", "--words", 10000, "--json")))
     pipe = f"({shown}; echo code $? >&2) | (exec 0<&-; sleep 0)"
     done = subprocess.run(
@@ -256,17 +241,15 @@ def test_head_closes_the_pipe(tiny: Path) -> None:
 
 
 @pytest.mark.parametrize("wrapped", [True, False])
-def test_an_interrupt_that_a_kernel_has_wrapped(
-    wrapped: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interrupt_that_a_kernel_has_wrapped(wrapped, monkeypatch, capsys):
     """As CPython does when a signal comes while a compiled function makes its result."""
 
-    def runner(*_: object) -> None:
+    def runner(*_):
         cause = Interrupted(signal.SIGTERM) if wrapped else ValueError("none")
         raise SystemError("returned a result with an exception set") from cause
 
     class Parser:
-        def parse_args(self, _: object) -> argparse.Namespace:
+        def parse_args(self, _):
             return argparse.Namespace(runner=runner, quiet=True, json=False)
 
     monkeypatch.setattr(cli, "build_parser", Parser)

@@ -1,7 +1,5 @@
 """Which exit code an error means."""
 
-from __future__ import annotations
-
 import errno
 import importlib
 
@@ -11,7 +9,7 @@ from pipeline import errors
 from pipeline.errors import BAD_DATA, FAILED, TRY_AGAIN, BackgroundError, exit_code_of
 
 
-def test_each_name_is_that_of_an_error() -> None:
+def test_each_name_is_that_of_an_error():
     for name in errors._CODES:
         module, _, kind = name.rpartition(".")
         found = getattr(importlib.import_module(module), kind)
@@ -19,7 +17,7 @@ def test_each_name_is_that_of_an_error() -> None:
         assert (found.__module__, found.__qualname__) == (module, kind)
 
 
-def test_the_nearest_class_decides() -> None:
+def test_the_nearest_class_decides():
     class OfOursError(CorpusFormatError):
         pass
 

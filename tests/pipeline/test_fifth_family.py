@@ -3,8 +3,6 @@
 `tests.unigrams` is two modules and an entry in each registry: no other code knows of it.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path
@@ -45,12 +43,12 @@ sys.exit(main())
 
 
 @pytest.fixture(autouse=True)
-def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+def _registered(monkeypatch):
     register(monkeypatch)
 
 
 @pytest.fixture
-def trained(tiny_finished: Path, tmp_path: Path) -> Path:
+def trained(tiny_finished, tmp_path):
     """Made-up articles, an LDA run `tiny`, and a mixture of unigrams, `mixture`."""
     directory = shutil.copytree(tiny_finished, tmp_path / "trained")
     outcome = call(*TRAIN, "--run", "mixture", cwd=directory)
@@ -58,7 +56,7 @@ def trained(tiny_finished: Path, tmp_path: Path) -> Path:
     return directory
 
 
-def test_it_learns_the_themes(trained: Path) -> None:
+def test_it_learns_the_themes(trained):
     topics = load_model(trained / "runs/mixture/model.npz").topics
     assert isinstance(topics, UnigramMixture)
     outcome = call("topics", "mixture", "--words", 5, "--json", cwd=trained)
@@ -69,7 +67,7 @@ def test_it_learns_the_themes(trained: Path) -> None:
     assert all(row["prevalence"] > 0.1 for row in outcome.result["topics"])
 
 
-def test_a_validation_that_stands_still_stops_it(trained: Path) -> None:
+def test_a_validation_that_stands_still_stops_it(trained):
     run = RunDirectory(trained / "runs/mixture")
     lines, parts = run.metrics(), LoadedRun(run).parts
     passes = [line["passes"] for line in lines]
@@ -82,7 +80,7 @@ def test_a_validation_that_stands_still_stops_it(trained: Path) -> None:
 
 
 @pytest.mark.parametrize("n_steps", [2, 4])
-def test_killed_and_resumed(trained: Path, n_steps: int) -> None:
+def test_killed_and_resumed(trained, n_steps):
     driver = trained / "driver.py"
     driver.write_text(DRIVER.format(root=str(ROOT), n_steps=n_steps))
     program = [sys.executable, str(driver)]
@@ -95,7 +93,7 @@ def test_killed_and_resumed(trained: Path, n_steps: int) -> None:
     assert whole == parts
 
 
-def test_it_is_scored_beside_others(trained: Path) -> None:
+def test_it_is_scored_beside_others(trained):
     result = call("evaluate", "mixture", "--json", cwd=trained).result
     assert (result["family"], result["method"], result["direction"]) == (
         "unigrams",
@@ -121,7 +119,7 @@ def test_it_is_scored_beside_others(trained: Path) -> None:
         assert message in refused.error
 
 
-def test_models_of_other_words_are_compared_by_those_of_both(trained: Path) -> None:
+def test_models_of_other_words_are_compared_by_those_of_both(trained):
     """The wider vocabulary pays for words that are not scored, and does not when restricted."""
     argv = [*TRAIN, "--run", "few", "--keep-n", 20]
     assert call(*argv, cwd=trained).code == 0
@@ -135,7 +133,7 @@ def test_models_of_other_words_are_compared_by_those_of_both(trained: Path) -> N
     assert "With each model restricted to the scored words" in page
 
 
-def test_its_likelihood_is_a_probability(trained: Path) -> None:
+def test_its_likelihood_is_a_probability(trained):
     """Over all documents of two words of four."""
     rng = np.random.default_rng(0)
     topics = UnigramMixture(rng.dirichlet(np.ones(4), 3), rng.dirichlet(np.ones(3)))
@@ -144,7 +142,7 @@ def test_its_likelihood_is_a_probability(trained: Path) -> None:
     assert np.exp(found.log_likelihood).sum() == pytest.approx(1.0, rel=1e-12)
 
 
-def test_the_number_of_topics_is_chosen(trained: Path) -> None:
+def test_the_number_of_topics_is_chosen(trained):
     argv = ("select", *MADE_UP, "--model", "unigrams")
     argv = tuple("2,3" if each == "3" else str(each) for each in argv)
     outcome = call(*argv, "--test", 0.3, cwd=trained)
@@ -152,14 +150,14 @@ def test_the_number_of_topics_is_chosen(trained: Path) -> None:
     assert "exact on the test part" in outcome.out
 
 
-def test_topics_of_new_texts(trained: Path) -> None:
+def test_topics_of_new_texts(trained):
     (trained / "new.txt").write_text("The river of the lake is the mountain of the forest.")
     (text,) = call("infer", "mixture", "new.txt", "--json", cwd=trained).result["texts"]
     assert sum(row["proportion"] for row in text["topics"]) == pytest.approx(1.0)
     assert text["topics"][0]["proportion"] > 0.5
 
 
-def test_it_is_reported_alone_and_beside_lda(trained: Path) -> None:
+def test_it_is_reported_alone_and_beside_lda(trained):
     for runs in (("mixture",), ("mixture", "tiny")):
         outcome = call("report", *runs, "--page-only", "-o", "page.html", cwd=trained)
         assert outcome.code == 0, outcome.err
@@ -169,7 +167,7 @@ def test_it_is_reported_alone_and_beside_lda(trained: Path) -> None:
         assert "likelihood of whole documents" in page
 
 
-def test_settings_of_other_models_are_refused(trained: Path) -> None:
+def test_settings_of_other_models_are_refused(trained):
     outcome = call(*TRAIN, "--run", "x", "--penalty", 0.1, cwd=trained)
     assert outcome.code == 2
     assert "--penalty is for --model poisson-mrf, not unigrams" in outcome.error

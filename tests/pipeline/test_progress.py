@@ -1,7 +1,5 @@
 """Bars where somebody checks, lines where nobody does, silence where it was asked for."""
 
-from __future__ import annotations
-
 import fcntl
 import io
 import os
@@ -10,7 +8,6 @@ import re
 import struct
 import sys
 import termios
-from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
@@ -19,9 +16,6 @@ import pipeline.progress as progress_module
 from pipeline.cli import _configure_logging
 from pipeline.progress import Progress
 from tests.pipeline.support import TINY, TINY_GIBBS, call, logging_restored, session_of, wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SLOW_TRAINING = """
 import sys, time
@@ -41,11 +35,11 @@ sys.exit(main())
 
 
 class Terminal(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
-def shown(stream: io.StringIO, *, quiet: bool = False, fail: bool = False) -> str:
+def shown(stream, *, quiet=False, fail=False):
     """What one stage of two steps, shown without delay, writes to `stream`."""
     with (
         logging_restored(),
@@ -65,13 +59,13 @@ def shown(stream: io.StringIO, *, quiet: bool = False, fail: bool = False) -> st
     return stream.getvalue()
 
 
-def test_a_terminal_gets_a_bar() -> None:
+def test_a_terminal_gets_a_bar():
     text = shown(Terminal())
     assert "\r" in text
     assert "digging: 100%" in text
 
 
-def test_a_file_gets_lines() -> None:
+def test_a_file_gets_lines():
     text = shown(io.StringIO())
     assert "\r" not in text
     lines = text.splitlines()
@@ -80,25 +74,23 @@ def test_a_file_gets_lines() -> None:
     assert lines[-1].endswith("ten")
 
 
-def test_a_stage_that_fails_does_not_claim_to_be_done() -> None:
+def test_a_stage_that_fails_does_not_claim_to_be_done():
     assert "100" not in shown(io.StringIO(), fail=True)
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
-def test_quiet_shows_nothing(stream: io.StringIO) -> None:
+def test_quiet_shows_nothing(stream):
     assert shown(stream, quiet=True) == ""
 
 
-def test_a_short_stage_stays_silent(tiny: Path) -> None:
+def test_a_short_stage_stays_silent(tiny):
     outcome = call("train", "--run", "short", *TINY, cwd=tiny)
     assert "training:" not in outcome.err
     assert "%" not in outcome.err
 
 
 @pytest.mark.parametrize("argv", [TINY, TINY_GIBBS])
-def test_training_shows_pass_perplexity_rate_and_time_left(
-    tiny: Path, argv: tuple[str, ...]
-) -> None:
+def test_training_shows_pass_perplexity_rate_and_time_left(tiny, argv):
     with mock.patch.object(progress_module, "LINE_EVERY", 0.0):
         outcome = call("train", "--run", "shown", *argv, cwd=tiny)
     lines = [line for line in outcome.err.splitlines() if line.startswith("training: ")]
@@ -109,7 +101,7 @@ def test_training_shows_pass_perplexity_rate_and_time_left(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("quiet", [False, True])
-def test_a_stage_over_two_seconds_under_a_pseudo_terminal(tiny: Path, quiet: bool) -> None:
+def test_a_stage_over_two_seconds_under_a_pseudo_terminal(tiny, quiet):
     program = tiny / "slow.py"
     program.write_text(SLOW_TRAINING)
     argv = ["train", "--run", "shown", *TINY, "--early-stopping", "none", "--max-passes", "8"]

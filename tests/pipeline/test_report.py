@@ -1,10 +1,7 @@
 """`report`: what it writes and where, what it refuses, and what it does without a store."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,14 +9,11 @@ import pytest
 from pipeline.cache.results import ResultCache
 from tests.pipeline.support import call
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 QUICK = ("--threads", 1, "--documents", 2, "--scored", 5)
 
 
 @pytest.fixture(scope="module")
-def reported(tiny_gibbs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reported(tiny_gibbs, tmp_path_factory):
     """A copy of `tiny_gibbs` with a report of each run and one of both; leave it as it is."""
     directory = shutil.copytree(tiny_gibbs, tmp_path_factory.mktemp("reported") / "tiny")
     for names in (["tiny"], ["tiny", "gibbs"]):
@@ -29,11 +23,11 @@ def reported(tiny_gibbs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture
-def copied(reported: Path, tmp_path: Path) -> Path:
+def copied(reported, tmp_path):
     return shutil.copytree(reported, tmp_path / "copied")
 
 
-def data_of(page: Path) -> dict[str, object]:
+def data_of(page):
     """What the page's script reads."""
     text = page.read_text("utf-8")
     start = text.index('id="page-data">') + len('id="page-data">')
@@ -42,7 +36,7 @@ def data_of(page: Path) -> dict[str, object]:
     return found
 
 
-def test_a_page_and_figures(reported: Path) -> None:
+def test_a_page_and_figures(reported):
     run = reported / "runs/tiny"
     assert (run / "report.html").stat().st_size > 50_000
     names = {path.stem for path in (run / "figures").iterdir()}
@@ -54,7 +48,7 @@ def test_a_page_and_figures(reported: Path) -> None:
     assert (reported / "figures/comparison.svg").exists()
 
 
-def test_equal_runs_give_equal_pages(copied: Path) -> None:
+def test_equal_runs_give_equal_pages(copied):
     before = (copied / "runs/tiny/report.html").read_bytes()
     argv = ("report", "tiny", *QUICK, "--page-only", "--json")
     outcome = call(*argv, cwd=copied, WIKITOPICS_CACHE="cache")  # as seconds would differ
@@ -67,14 +61,14 @@ def test_equal_runs_give_equal_pages(copied: Path) -> None:
     assert (copied / "runs/tiny/report.html").read_bytes() == before
 
 
-def test_the_page_goes_where_it_is_to(copied: Path) -> None:
+def test_the_page_goes_where_it_is_to(copied):
     outcome = call("report", "tiny", *QUICK, "--page-only", "-o", "a b.html", cwd=copied)
     assert outcome.code == 0, outcome.err
     assert "report: a b.html (0." in outcome.out
     assert (copied / "a b.html").exists()
 
 
-def test_as_many_samples_as_are_asked_for(copied: Path) -> None:
+def test_as_many_samples_as_are_asked_for(copied):
     argv = ("report", *QUICK, "--page-only", "--samples", 7)
     outcome = call(*argv, "tiny", "gibbs", cwd=copied)
     assert outcome.code == 0, outcome.err
@@ -88,7 +82,7 @@ def test_as_many_samples_as_are_asked_for(copied: Path) -> None:
     assert "--samples must be at least 1, found 0" in outcome.err
 
 
-def test_without_the_store_the_page_says_so(copied: Path) -> None:
+def test_without_the_store_the_page_says_so(copied):
     shutil.rmtree(copied / "articles")
     outcome = call("report", "tiny", *QUICK, "--page-only", cwd=copied)
     assert outcome.code == 0, outcome.err
@@ -100,7 +94,7 @@ def test_without_the_store_the_page_says_so(copied: Path) -> None:
     assert "CC BY-SA" in text
 
 
-def test_from_another_directory_the_store_is_found(copied: Path, tmp_path: Path) -> None:
+def test_from_another_directory_the_store_is_found(copied, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     outcome = call("report", copied / "runs/tiny", *QUICK, "--page-only", cwd=elsewhere)
@@ -124,13 +118,13 @@ def test_from_another_directory_the_store_is_found(copied: Path, tmp_path: Path)
         (["tiny", "-o", "/dev/null"], "--output: /dev/null exists and is not a file"),
     ],
 )
-def test_what_makes_no_sense_is_refused(reported: Path, argv: list[str], message: str) -> None:
+def test_what_makes_no_sense_is_refused(reported, argv, message):
     outcome = call("report", *argv, cwd=reported)
     assert outcome.code == 2
     assert message in outcome.error
 
 
-def test_a_run_that_is_not_done(copied: Path) -> None:
+def test_a_run_that_is_not_done(copied):
     (copied / "runs/tiny/model.npz").unlink()
     outcome = call("report", "tiny", cwd=copied)
     assert outcome.code == 2
@@ -146,7 +140,7 @@ def test_a_run_that_is_not_done(copied: Path) -> None:
         ("metrics.jsonl", '{"documents": 1, "seconds": 1.0, "perplexity": NaN}'),
     ],
 )
-def test_a_damaged_run_is_bad_data(copied: Path, name: str, damage: str) -> None:
+def test_a_damaged_run_is_bad_data(copied, name, damage):
     (copied / "runs/tiny" / name).write_text(damage)
     outcome = call("report", "tiny", *QUICK, "--page-only", cwd=copied)
     assert outcome.code == 3

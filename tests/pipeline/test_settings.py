@@ -1,7 +1,5 @@
 """Command line over environment over file over default; every mistake is named."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 
@@ -56,14 +54,12 @@ SAMPLES = (
 
 
 @pytest.mark.parametrize(("name", "default", "toml", "env", "given", "values"), SAMPLES)
-def test_the_nearest_source_wins(
-    tmp_path: Path, name: str, default: object, toml: str, env: str, given: str, values: object
-) -> None:
+def test_the_nearest_source_wins(tmp_path, name, default, toml, env, given, values):
     file, missing = tmp_path / "pipeline.toml", tmp_path / "nosuch.toml"
     file.write_text(f"[train]\n{name} = {toml}\n")
     environment = {f"WIKITOPICS_{name.upper()}": env}
 
-    def value(given: dict[str, str], environment: dict[str, str], path: Path) -> object:
+    def value(given, environment, path):
         return getattr(resolve(TrainSettings, "train", given, environment, path), name)
 
     assert value({}, {}, missing) == default
@@ -77,7 +73,7 @@ def test_the_nearest_source_wins(
     assert value({name: given}, {}, missing) == values[2]  # type: ignore[index]
 
 
-def test_dashes_will_do_in_the_file(tmp_path: Path) -> None:
+def test_dashes_will_do_in_the_file(tmp_path):
     (tmp_path / "pipeline.toml").write_text("[train]\nkeep-n = 12\n")
     path = tmp_path / "pipeline.toml"
     assert resolve(TrainSettings, "train", {}, {}, path).keep_n == 12
@@ -105,7 +101,7 @@ def test_dashes_will_do_in_the_file(tmp_path: Path) -> None:
         ("[train]\nrun = '\xff'", "not a TOML file"),
     ],
 )
-def test_mistakes_in_the_file(tmp_path: Path, text: str, complaint: str) -> None:
+def test_mistakes_in_the_file(tmp_path, text, complaint):
     (tmp_path / "pipeline.toml").write_bytes(text.encode("latin-1"))
     section = "topics" if text.startswith("topics") else "train"
     outcome = call(*([section, "x"] if section == "topics" else [section]), cwd=tmp_path)
@@ -114,7 +110,7 @@ def test_mistakes_in_the_file(tmp_path: Path, text: str, complaint: str) -> None
     assert any(each in outcome.error for each in complaint.split("|"))
 
 
-def test_mistakes_in_the_environment(tmp_path: Path) -> None:
+def test_mistakes_in_the_environment(tmp_path):
     outcome = call("train", cwd=tmp_path, WIKITOPICS_TOPICS="many")
     assert outcome.code == 2
     assert outcome.error == "wikitopics: WIKITOPICS_TOPICS must be a whole number, found 'many'"
@@ -123,14 +119,14 @@ def test_mistakes_in_the_environment(tmp_path: Path) -> None:
     assert "WIKITOPICS_METHOD must be one of exact, left-to-right-sequential" in outcome.error
 
 
-def test_the_command_line_mends_a_mistake_nowhere_else(tmp_path: Path) -> None:
+def test_the_command_line_mends_a_mistake_nowhere_else(tmp_path):
     # A wrong value is an error even where something nearer has another: it would come back.
     outcome = call("train", "--topics", 3, cwd=tmp_path, WIKITOPICS_TOPICS="many")
     assert outcome.code == 2
     assert "WIKITOPICS_TOPICS" in outcome.error
 
 
-def test_the_file_in_the_working_directory_is_used(tiny: Path) -> None:
+def test_the_file_in_the_working_directory_is_used(tiny):
     (tiny / "pipeline.toml").write_text("[topics]\nwords = 2\n")
     outcome = call("topics", "tiny", "--json", cwd=tiny)
     assert [len(row["words"]) for row in outcome.result["topics"]] == [2, 2, 2]
@@ -141,7 +137,7 @@ def test_the_file_in_the_working_directory_is_used(tiny: Path) -> None:
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_defaults_are_of_their_own_type_and_among_their_choices(section: str) -> None:
+def test_defaults_are_of_their_own_type_and_among_their_choices(section):
     kind = KINDS[section]
     for each in fields(kind):
         assert each.default is None or type(each.default) is value_type(each)
@@ -152,7 +148,7 @@ def test_defaults_are_of_their_own_type_and_among_their_choices(section: str) ->
     assert resolve(kind, section, {}, {}, Path("nosuch.toml")) == kind()
 
 
-def test_a_table_and_back() -> None:
+def test_a_table_and_back():
     some = TrainSettings(seed=3, word_budget=10)
     table = as_table(some)
     assert "batch_size" not in table

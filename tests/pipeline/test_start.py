@@ -1,19 +1,13 @@
 """An interrupt that comes while Python is still importing ends a command like any other."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.pipeline.support import command, finish, spawn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 SIGNALLED = """
@@ -27,7 +21,7 @@ except BaseException:  # as a library may that tries what it finds
 """
 
 
-def installed_command() -> list[str]:
+def installed_command():
     """What a package installer makes of `wikitopics` in pyproject.toml."""
     with (ROOT / "pyproject.toml").open("rb") as stream:
         module, function = tomllib.load(stream)["project"]["scripts"]["wikitopics"].split(":")
@@ -37,9 +31,7 @@ def installed_command() -> list[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("program", [command, installed_command])
-def test_an_interrupt_during_an_import(
-    tmp_path: Path, program: Callable[[], list[str]], number: signal.Signals
-) -> None:
+def test_an_interrupt_during_an_import(tmp_path, program, number):
     (tmp_path / "tqdm.py").write_text(SIGNALLED.format(name=number.name))
     outcome = finish(spawn("--version", cwd=tmp_path, program=program()))
     assert outcome.code == 128 + number
@@ -48,7 +40,7 @@ def test_an_interrupt_during_an_import(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_while_a_command_imports(tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupt_while_a_command_imports(tmp_path, number):
     signalled = SIGNALLED.partition("try:")[0] + f"os.kill(os.getpid(), signal.{number.name})\n"
     (tmp_path / "numba.py").write_text(signalled + "time.sleep(60)\n")
     outcome = finish(spawn("topics", "nosuch", cwd=tmp_path))
@@ -57,9 +49,7 @@ def test_an_interrupt_while_a_command_imports(tmp_path: Path, number: signal.Sig
 
 
 @pytest.mark.parametrize("program", [command, installed_command])
-def test_a_command_that_nothing_interrupts(
-    tmp_path: Path, program: Callable[[], list[str]]
-) -> None:
+def test_a_command_that_nothing_interrupts(tmp_path, program):
     outcome = finish(spawn("--version", cwd=tmp_path, program=program()))
     assert outcome.code == 0
     assert outcome.out.startswith("wikitopics 0.")

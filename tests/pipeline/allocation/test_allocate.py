@@ -1,11 +1,8 @@
 """`allocate` from end to end: figures, files, going on after an interruption, what is refused."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -20,11 +17,7 @@ from models.allocation.model import AllocationModel
 from pipeline.allocation import allocate as command
 from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted
-from tests.pipeline.support import Outcome, call, files_of, finish, flip, spawn, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from tests.pipeline.support import call, files_of, finish, flip, spawn, wait_until
 
 X1 = "2,1,1,0\n0,0,1,2\n0,0,1,1\n"
 """Of the paper's section 6.1, and the exact log marginal likelihood at a = 1 of ranks 1 to 4."""
@@ -33,7 +26,7 @@ QUICK = ("--particles", 100, "--moves", 2, "--repeats", 4)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path):
     """A directory with tables to score."""
     (tmp_path / "x1.csv").write_text(X1)
     lines = ["colour,size,taste", *["red,big,sweet", "red,big,sour", "blue,small,sour"] * 3]
@@ -45,30 +38,30 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def no_pictures() -> Iterator[None]:
+def no_pictures():
     """They take most of the time."""
     with mock.patch.object(command, "write_figures", return_value=[]):
         yield
 
 
-def allocated(*argv: object, cwd: Path, threads: int = 1) -> Outcome:
+def allocated(*argv, cwd, threads=1):
     outcome = call("allocate", *argv, "--threads", threads, cwd=cwd)
     assert outcome.code == 0, outcome.err
     return outcome
 
 
-def result_of(*argv: object, cwd: Path, threads: int = 1) -> dict[str, Any]:
+def result_of(*argv, cwd, threads=1):
     return allocated(*argv, "--json", cwd=cwd, threads=threads).result
 
 
-def without_seconds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def without_seconds(rows):
     return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
 
 
 # --- figures --------------------------------------------------------------------------------------
 
 
-def test_exact_figures_and_odds(place: Path, no_pictures: None) -> None:
+def test_exact_figures_and_odds(place, no_pictures):
     argv = ("x1.csv", "--graph", "nmf; i <- q -> j", "--ranks", "1:4", "--method", "exact")
     result = result_of(*argv, "--factors", "none", cwd=place)
     rows = result["rows"]
@@ -86,9 +79,9 @@ def test_exact_figures_and_odds(place: Path, no_pictures: None) -> None:
     assert result["axes"] == [{"name": "i", "values": 3}, {"name": "j", "values": 4}]
 
 
-def test_particles_agree_with_the_exact_value(place: Path, no_pictures: None) -> None:
+def test_particles_agree_with_the_exact_value(place, no_pictures):
     argv = ("x1.csv", "--ranks", "1:4", "--particles", 150, "--repeats", 20, "--factors", "none")
-    ways: tuple[tuple[object, ...], ...] = (
+    ways = (
         ("smc", "--moves", 0),
         ("smc", "--moves", 5),
         ("smc-adaptive", "--moves", 3, "--order", "sorted"),
@@ -106,7 +99,7 @@ def test_particles_agree_with_the_exact_value(place: Path, no_pictures: None) ->
             assert 1 <= row["surviving_ancestors"] <= 150
 
 
-def test_a_bound_is_called_a_bound(place: Path, no_pictures: None) -> None:
+def test_a_bound_is_called_a_bound(place, no_pictures):
     argv = ("x1.csv", "--ranks", "1:2", "--method", "vb")
     result = result_of(*argv, cwd=place)
     assert result["direction"] == "lower bound"
@@ -120,7 +113,7 @@ def test_a_bound_is_called_a_bound(place: Path, no_pictures: None) -> None:
     assert "s.e." not in printed
 
 
-def test_what_is_printed_and_written(place: Path, no_pictures: None) -> None:
+def test_what_is_printed_and_written(place, no_pictures):
     argv = ("fruit.csv", "--ranks", "1,2", *QUICK)
     result = result_of(*argv, cwd=place)
     directory = place / "allocate" / "fruit"
@@ -146,8 +139,8 @@ def test_what_is_printed_and_written(place: Path, no_pictures: None) -> None:
     assert all(line == line.rstrip() for line in lines)
 
 
-def test_the_order_of_models_does_not_matter(place: Path, no_pictures: None) -> None:
-    def marginals(name: str, graphs: str, ranks: str) -> dict[Any, Any]:
+def test_the_order_of_models_does_not_matter(place, no_pictures):
+    def marginals(name, graphs, ranks):
         argv = ("counts.npz", "--graph", graphs, "--ranks", ranks, *QUICK, "--output", name)
         rows = result_of(*argv, "--factors", "none", cwd=place)["rows"]
         return {(row["graph"], row["rank"]): row["repeats"] for row in rows}
@@ -160,7 +153,7 @@ def test_the_order_of_models_does_not_matter(place: Path, no_pictures: None) -> 
     assert whole["nmf", 2] != whole["nmf", 3]
 
 
-def test_threads_change_nothing(place: Path, no_pictures: None) -> None:
+def test_threads_change_nothing(place, no_pictures):
     with mock.patch.object(marginal_estimate.time, "perf_counter", return_value=0.0):
         for threads in (1, 3):
             argv = ("fruit.csv", "--ranks", "1:3", *QUICK, "--all-factors", "--output", threads)
@@ -172,7 +165,7 @@ def test_threads_change_nothing(place: Path, no_pictures: None) -> None:
     assert one_json | {"path": ""} == three_json | {"path": ""}
 
 
-def test_seeds_matter(place: Path, no_pictures: None) -> None:
+def test_seeds_matter(place, no_pictures):
     argv = ("counts.npz", "--ranks", "3", *QUICK, "--factors", "none")
     first, again, other = (
         result_of(*argv, "--seed", seed, "--output", name, cwd=place)["rows"][0]["repeats"]
@@ -181,9 +174,7 @@ def test_seeds_matter(place: Path, no_pictures: None) -> None:
     assert first == again != other
 
 
-def test_what_is_unsure_is_said_once(
-    place: Path, no_pictures: None, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_is_unsure_is_said_once(place, no_pictures, caplog):
     np.save(place / "many.npy", np.random.default_rng(0).integers(0, 60, (6, 6)))
     argv = ("many.npy", "--ranks", "3", "--particles", 2, "--moves", 0, "--repeats", 3)
     argv = (*argv, "--factors", "none")
@@ -201,7 +192,7 @@ def test_what_is_unsure_is_said_once(
     assert caplog.text.count("standard deviation") == 1
 
 
-def test_settings_of_a_file(place: Path, no_pictures: None) -> None:
+def test_settings_of_a_file(place, no_pictures):
     (place / "pipeline.toml").write_text(
         '[allocate]\nmethod = "sis"\nparticles = 30\nmoves = 1\nrepeats = 3\norder = "sorted"\n'
     )
@@ -217,15 +208,15 @@ def test_settings_of_a_file(place: Path, no_pictures: None) -> None:
 # --- going on -------------------------------------------------------------------------------------
 
 
-def n_cached() -> int:
+def n_cached():
     return len(list((ResultCache().directory / "allocation").glob("*.npz")))
 
 
-def interrupted_after(number: int) -> Any:
+def interrupted_after(number):
     """`log_marginal` that is interrupted when it is called for the next time."""
     real, calls = command.log_marginal, []
 
-    def stopping(model: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+    def stopping(model, X, *args, **kwargs):
         if kwargs["n_repeats"] == 1:
             return real(model, X, *args, **kwargs)  # to warm up
         if len(calls) == number:
@@ -236,7 +227,7 @@ def interrupted_after(number: int) -> Any:
     return mock.patch.object(command, "log_marginal", stopping)
 
 
-def test_interrupted_and_gone_on_with(place: Path, no_pictures: None) -> None:
+def test_interrupted_and_gone_on_with(place, no_pictures):
     argv = ("counts.npz", "--ranks", "1:4", *QUICK, "--all-factors")
     with mock.patch.object(marginal_estimate.time, "perf_counter", return_value=0.0):
         allocated(*argv, "--output", "whole", cwd=place)
@@ -255,7 +246,7 @@ def test_interrupted_and_gone_on_with(place: Path, no_pictures: None) -> None:
     assert len(whole) > 6
 
 
-def test_what_is_there_is_not_done_again(place: Path, no_pictures: None) -> None:
+def test_what_is_there_is_not_done_again(place, no_pictures):
     argv = ("counts.npz", *QUICK, "--json", "--threads", 1)
     first = call("allocate", *argv, "--ranks", "1:3", cwd=place)
     with mock.patch.object(command, "log_marginal", side_effect=AssertionError):
@@ -266,10 +257,10 @@ def test_what_is_there_is_not_done_again(place: Path, no_pictures: None) -> None
     assert call("allocate", *argv, "--ranks", "2:5", cwd=place).code == 0
 
 
-def test_other_data_or_settings_are_scored_anew(place: Path, no_pictures: None) -> None:
+def test_other_data_or_settings_are_scored_anew(place, no_pictures):
     argv = ("x1.csv", "--ranks", "2", "--factors", "none")
 
-    def repeats(*more: object) -> list[float]:
+    def repeats(*more):
         return list(result_of(*argv, *(more or QUICK), cwd=place)["rows"][0]["repeats"])
 
     first = repeats()
@@ -285,7 +276,7 @@ def test_other_data_or_settings_are_scored_anew(place: Path, no_pictures: None) 
     assert repeats() != first
 
 
-def test_damaged_cells_are_made_again(place: Path, no_pictures: None) -> None:
+def test_damaged_cells_are_made_again(place, no_pictures):
     argv = ("counts.npz", "--ranks", "2", *QUICK)
     first = result_of(*argv, cwd=place)
     paths = list(ResultCache().directory.glob("*/*.npz"))
@@ -298,7 +289,7 @@ def test_damaged_cells_are_made_again(place: Path, no_pictures: None) -> None:
 
 
 @pytest.mark.slow
-def test_killed_while_it_scores(place: Path) -> None:
+def test_killed_while_it_scores(place):
     X = np.random.default_rng(3).poisson(3.0, (20, 20))
     np.save(place / "large.npy", X)
     argv = ("large.npy", "--ranks", "1:6", "--particles", 400, "--repeats", 4, "--threads", 1)
@@ -319,7 +310,7 @@ def test_killed_while_it_scores(place: Path) -> None:
 
 
 @pytest.mark.slow
-def test_pictures_are_written(place: Path) -> None:
+def test_pictures_are_written(place):
     argv = ("fruit.csv", "--graph", "cp; complete", "--ranks", "1,2", *QUICK)
     result = result_of(*argv, cwd=place)
     pictures = ("allocation", "particles", "factors")
@@ -330,10 +321,10 @@ def test_pictures_are_written(place: Path) -> None:
         assert content.startswith(b"\x89PNG") if name.endswith("png") else b"<svg" in content
 
 
-def test_what_pictures_show(place: Path) -> None:
-    drawn: dict[str, Figure] = {}
+def test_what_pictures_show(place):
+    drawn = {}
 
-    def draw(pictures: dict[str, Any], directory: Path) -> list[Path]:
+    def draw(pictures, directory):
         for name, each in pictures.items():
             drawn[name] = Figure()
             each(drawn[name])
@@ -402,7 +393,7 @@ def test_what_pictures_show(place: Path) -> None:
         ("square.npy --method exact --ranks 4 --max-memory 0.00001 --factors none", 2, "rank 4: "),
     ],
 )
-def test_refused(place: Path, argv: str, code: int, complaint: str) -> None:
+def test_refused(place, argv, code, complaint):
     (place / "bad.csv").write_text("1,2\n-3,4\n")
     (place / "doubt.csv").write_text("a,b\n1,2\n")
     np.save(place / "half.npy", np.array([[1, 0.5]]))
@@ -413,7 +404,7 @@ def test_refused(place: Path, argv: str, code: int, complaint: str) -> None:
     assert not list((place / "allocate").rglob("allocation.json"))
 
 
-def test_one_at_a_time(place: Path) -> None:
+def test_one_at_a_time(place):
     (place / "allocate" / "x1").mkdir(parents=True)
     with writer_lock(place / "allocate" / "x1"):
         outcome = call("allocate", "x1.csv", cwd=place)

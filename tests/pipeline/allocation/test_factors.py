@@ -1,11 +1,8 @@
 """`allocate`: factors as files, what they say of hidden values, topics of LDA's graph, odds."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -22,22 +19,18 @@ from pipeline.allocation.scores import is_significant, log_odds, recommend, rows
 from pipeline.allocation.table import format_rows, format_strongest, marginal, strongest
 from tests.pipeline.support import call, flip
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 METHODS = ("vb", "em", "dual-em", "icm", "smc")
 QUICK = ("--particles", 50, "--moves", 2, "--repeats", 2, "--threads", 1)
 
 
 @pytest.fixture(autouse=True)
-def no_pictures() -> Iterator[None]:
+def no_pictures():
     with mock.patch.object(command, "write_figures", return_value=[]):
         yield
 
 
 @pytest.fixture
-def blocks(tmp_path: Path) -> Path:
+def blocks(tmp_path):
     """Documents of two kinds, each with words of its own."""
     X = np.zeros((8, 6), dtype=np.int32)
     X[:4, :3], X[4:, 3:] = 5, 3
@@ -47,7 +40,7 @@ def blocks(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def allocated(*argv: object, cwd: Path) -> dict[str, Any]:
+def allocated(*argv, cwd):
     outcome = call("allocate", *QUICK, *argv, "--json", cwd=cwd)
     assert outcome.code == 0, outcome.err
     return outcome.result
@@ -57,7 +50,7 @@ def allocated(*argv: object, cwd: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_factors_as_a_file(blocks: Path, method: str) -> None:
+def test_factors_as_a_file(blocks, method):
     argv = ("corpus", "--graph", "nmf", "--ranks", "2", "--factors", method, "--method", "vb")
     result = allocated(*argv, cwd=blocks)
     factors = read_factors(blocks / "allocate" / "corpus" / "factors.npz")
@@ -79,7 +72,7 @@ def test_factors_as_a_file(blocks: Path, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_two_blocks_are_found(blocks: Path, method: str) -> None:
+def test_two_blocks_are_found(blocks, method):
     argv = ("corpus", "--ranks", "2", "--factors", method, "--top", 3, "--method", "vb")
     more = ("--repeats", 10, "--particles", 1000)  # climbs may end where a block is torn in two
     (hidden,) = allocated(*argv, *more, cwd=blocks)["factors"]["strongest"]
@@ -94,7 +87,7 @@ def test_two_blocks_are_found(blocks: Path, method: str) -> None:
         assert len(top) == 3
 
 
-def test_factors_of_all_models(blocks: Path) -> None:
+def test_factors_of_all_models(blocks):
     argv = ("corpus", "--graph", "nmf; k -> doc, k -> word, word -> doc", "--ranks", "1,2")
     result = allocated(*argv, "--all-factors", "--method", "vb", cwd=blocks)
     names = ["nmf-1", "nmf-2", "graph2-1", "graph2-2"]
@@ -112,7 +105,7 @@ def test_factors_of_all_models(blocks: Path) -> None:
     assert (directory / "factors" / f"{best}.npz").read_bytes() == whole
 
 
-def test_damaged_factors(blocks: Path) -> None:
+def test_damaged_factors(blocks):
     allocated("corpus", "--ranks", "2", "--method", "vb", cwd=blocks)
     path = blocks / "allocate" / "corpus" / "factors.npz"
     flip(path, path.stat().st_size // 2)
@@ -124,7 +117,7 @@ def test_damaged_factors(blocks: Path) -> None:
 
 
 @pytest.mark.parametrize("graph", ["lda", "nmf", "doc -> t -> word", "word -> t -> doc"])
-def test_topics_of_the_graph_of_lda(blocks: Path, graph: str) -> None:
+def test_topics_of_the_graph_of_lda(blocks, graph):
     result = allocated("corpus", "--graph", graph, "--ranks", "2", "--method", "vb", cwd=blocks)
     path = blocks / "allocate" / "corpus" / "model.npz"
     assert "model.npz" in result["files"]
@@ -143,7 +136,7 @@ def test_topics_of_the_graph_of_lda(blocks: Path, graph: str) -> None:
     assert not path.exists()
 
 
-def test_which_axis_is_the_word_is_not_guessed(blocks: Path) -> None:
+def test_which_axis_is_the_word_is_not_guessed(blocks):
     argv = ("blocks.npy", "--ranks", "2", "--method", "vb")
     assert "model.npz" not in allocated(*argv, "--graph", "nmf", cwd=blocks)["files"]
     assert "model.npz" in allocated(*argv, "--graph", "lda", cwd=blocks)["files"]
@@ -154,7 +147,7 @@ def test_which_axis_is_the_word_is_not_guessed(blocks: Path) -> None:
 # --- what hidden values stand for -----------------------------------------------------------------
 
 
-def made_up(model: AllocationModel) -> Factors:
+def made_up(model):
     rng = np.random.default_rng(4)
     tables = {
         name: rng.dirichlet(np.ones(model.table_shape(name)[-1]), model.table_shape(name)[:-1])
@@ -179,7 +172,7 @@ def made_up(model: AllocationModel) -> Factors:
         AllocationModel.hidden_markov(3, 2, 3, tied=True),
     ],
 )
-def test_marginals_by_enumeration(model: AllocationModel) -> None:
+def test_marginals_by_enumeration(model):
     factors = made_up(model)
     for one, other in itertools.permutations(model.indices, 2):
         wanted = np.zeros((model.cardinalities[one], model.cardinalities[other]))
@@ -190,7 +183,7 @@ def test_marginals_by_enumeration(model: AllocationModel) -> None:
         np.testing.assert_allclose(marginal(factors, (one, other)), wanted, rtol=1e-12)
 
 
-def test_the_strongest_values_as_lines() -> None:
+def test_the_strongest_values_as_lines():
     rows = strongest(made_up(AllocationModel.nmf(3, 4, 2)), 2)
     assert [len(top) for value in rows[0]["values"] for top in value["top"].values()] == [2] * 4
     lines = format_strongest(rows).splitlines()
@@ -203,7 +196,7 @@ def test_the_strongest_values_as_lines() -> None:
 # --- odds and recommendations ---------------------------------------------------------------------
 
 
-def test_the_error_of_odds_is_that_of_simulated_estimates() -> None:
+def test_the_error_of_odds_is_that_of_simulated_estimates():
     rng = np.random.default_rng(5)
     marginals, errors = np.array([-100.0, -100.5, -103.0, -np.inf]), np.array([0.02, 0.05, 0.1, 0])
     odds, odds_errors = log_odds(marginals, errors)
@@ -217,7 +210,7 @@ def test_the_error_of_odds_is_that_of_simulated_estimates() -> None:
     assert abs(odds_errors[1] / naive - 1) > 0.2
 
 
-def row(rank: int, value: float | None, error: float | None = 0.1, **more: Any) -> dict[str, Any]:
+def row(rank, value, error=0.1, **more):
     known = {"graph": "nmf", "rank": rank, "log_marginal": value, "standard_error": error}
     spread = {"spread": 30.0, "rough": (error or 0.0) > 0.5}
     return {**known, **spread, "effective_sample_size": 500.0, **more}
@@ -257,12 +250,12 @@ def row(rank: int, value: float | None, error: float | None = 0.1, **more: Any) 
         ([row(1, None, None), row(2, -7.0)], "smc", "rank 2: the only one that is possible"),
     ],
 )
-def test_recommendations(rows: list[dict[str, Any]], method: str, sentence: str) -> None:
+def test_recommendations(rows, method, sentence):
     values = [-math.inf if each["log_marginal"] is None else each["log_marginal"] for each in rows]
     assert sentence in recommend(rows, int(np.argmax(values)), method)
 
 
-def test_what_is_significant() -> None:
+def test_what_is_significant():
     assert is_significant(row(1, -7.0), row(2, -7.29))
     assert not is_significant(row(1, -7.0), row(2, -7.28))
     assert not is_significant(row(1, -7.0, 0.0), row(2, -7.0 - 1e-12, 0.0))
@@ -270,9 +263,9 @@ def test_what_is_significant() -> None:
     assert not is_significant(row(1, -7.0), row(2, -70.0, 1.0))
 
 
-def test_an_estimate_that_one_run_makes_is_rough() -> None:
+def test_an_estimate_that_one_run_makes_is_rough():
     path = ParticlePath(np.arange(1, 3), np.full((10, 2), 50.0), np.full((10, 2), 3))
-    candidate: Any = SimpleNamespace(graph="nmf", rank=2, sizes={"k": 2})
+    candidate = SimpleNamespace(graph="nmf", rank=2, sizes={"k": 2})
     for gap, is_rough in ((0.1, False), (20.0, True)):
         repeats = -100.0 - gap * np.arange(10)
         estimate = MarginalEstimate.of_repeats(repeats, "smc", 9, 100, path)
@@ -283,7 +276,7 @@ def test_an_estimate_that_one_run_makes_is_rough() -> None:
     assert found["standard_error"] == pytest.approx(1.0)  # which it would be of any such runs
 
 
-def test_warnings() -> None:
+def test_warnings():
     fine = row(1, -7.0)
     assert warnings_of([fine], 1000, 0) == []
     poor = row(2, -7.0, effective_sample_size=1.2)

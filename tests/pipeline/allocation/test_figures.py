@@ -1,9 +1,6 @@
 """Pictures of allocate: cells are not crossed, equal colours are equal values, lines are few."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +14,7 @@ from pipeline.allocation.figures import LABEL_SIZE, MAX_LABELS, figures_of
 from pipeline.figures.style import MUTED, style
 
 
-def factors_of(n_words: int, n_documents: int) -> Factors:
+def factors_of(n_words, n_documents):
     rng = np.random.default_rng(0)
     tables = {
         "k": np.array([0.6, 0.4]),
@@ -36,7 +33,7 @@ def factors_of(n_words: int, n_documents: int) -> Factors:
     return Factors(header, tables, tables, np.zeros(1))
 
 
-def drawn(name: str, n_models: int, factors: Factors) -> Any:
+def drawn(name, n_models, factors):
     """The picture of so many models, the third is the best and its neighbours come next."""
     rows, scores = [], []
     for n in range(n_models):
@@ -55,7 +52,7 @@ def drawn(name: str, n_models: int, factors: Factors) -> Any:
     return figure
 
 
-def test_small_tables_share_colours_and_say_their_values() -> None:
+def test_small_tables_share_colours_and_say_their_values():
     factors = factors_of(5, 4)
     panels = [axes for axes in drawn("factors", 3, factors).axes if axes.images]
     assert {axes.images[0].get_clim() for axes in panels} == {(0.0, 0.6)}
@@ -69,7 +66,7 @@ def test_small_tables_share_colours_and_say_their_values() -> None:
         assert min(tick.get_fontsize() for tick in ticks) >= 7
 
 
-def test_labels_of_large_tables_are_turned_and_small_values_have_colours_of_their_own() -> None:
+def test_labels_of_large_tables_are_turned_and_small_values_have_colours_of_their_own():
     _, words, documents = (
         axes for axes in drawn("factors", 3, factors_of(400, 12)).axes if axes.images
     )
@@ -91,7 +88,7 @@ def test_labels_of_large_tables_are_turned_and_small_values_have_colours_of_thei
         (7, ["nmf, 3 (the best)", "nmf, 4", "nmf, 2", "4 others"]),
     ],
 )
-def test_of_many_particle_paths_few_stand_out(n_models: int, names: list[str]) -> None:
+def test_of_many_particle_paths_few_stand_out(n_models, names):
     figure = drawn("particles", n_models, factors_of(2, 2))
     upper, lower = figure.axes
     assert len(upper.lines) == len(lower.lines) == n_models

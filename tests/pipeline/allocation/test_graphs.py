@@ -1,16 +1,11 @@
 """`allocate`: graphs by name and as arrows, ranks and sizes, what does not fit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from pipeline.allocation.candidates import (
-    Candidate,
     candidates_of,
     check_candidates,
     expected_seconds,
@@ -23,19 +18,14 @@ from pipeline.allocation.graphs import KINDS, Prior, parse_graphs, prepared
 from pipeline.errors import UsageError
 from pipeline.settings import AllocateSettings
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-
-def table_of(
-    *shape: int, axes: Sequence[str] = (), layout: str = "array", count: int = 1
-) -> CountTable:
+def table_of(*shape, axes=(), layout="array", count=1):
     counts = CellCounts(np.zeros((1, len(shape))), np.array([count]), shape)
     labels = tuple(tuple(map(str, range(size))) for size in shape)
     return CountTable("t.npy", layout, tuple(axes) or axis_names(len(shape)), labels, counts)
 
 
-def candidates(table: CountTable, text: str, **settings: object) -> list[Candidate]:
+def candidates(table, text, **settings):
     asked = AllocateSettings(graph=text, **settings)  # type: ignore[arg-type]
     graphs = parse_graphs(text)
     table = prepared(table, graphs, chosen=False)
@@ -43,8 +33,8 @@ def candidates(table: CountTable, text: str, **settings: object) -> list[Candida
     return candidates_of(table, graphs, asked, prior)
 
 
-def same(one: AllocationModel, other: AllocationModel) -> bool:
-    def parts(model: AllocationModel) -> tuple[object, ...]:
+def same(one, other):
+    def parts(model):
         prior = {name: each.tolist() for name, each in (model.prior or {}).items()}
         return (
             *(dict(model.parents), dict(model.cardinalities), model.visible, model.tied),
@@ -66,15 +56,15 @@ READY_MADE = {
 
 
 @pytest.mark.parametrize("name", READY_MADE)
-def test_ready_made_graphs_are_those_of_the_library(name: str) -> None:
+def test_ready_made_graphs_are_those_of_the_library(name):
     shape, vary, model = READY_MADE[name]
     (found,) = candidates(table_of(*shape), name, ranks="2", vary=vary)
     assert same(found.model, model)
     assert (found.graph, found.rank) == (name, 2 if vary else None)
 
 
-def test_names_are_those_of_the_axes() -> None:
-    def one(text: str, *shape: int, axes: str, **settings: object) -> AllocationModel:
+def test_names_are_those_of_the_axes():
+    def one(text, *shape, axes, **settings):
         (found,) = candidates(table_of(*shape, axes=axes.split()), text, ranks="2", **settings)
         assert found.model.visible == tuple(axes.split())
         assert found.model.shape == shape
@@ -102,7 +92,7 @@ def test_names_are_those_of_the_axes() -> None:
     assert symmetric.tied == (("a", "b"),)
 
 
-def test_every_ready_made_graph_can_be_made() -> None:
+def test_every_ready_made_graph_can_be_made():
     for name, kind in KINDS.items():
         table = table_of(*[3] * kind.n_axes[0])
         vary = ",".join(kind.hidden(kind.n_axes[0]))
@@ -114,7 +104,7 @@ def test_every_ready_made_graph_can_be_made() -> None:
 
 
 @pytest.mark.parametrize("text", ["k -> i, k -> j", "i <- k -> j", "i←k→j", "k->i,k->j , j"])
-def test_arrows(text: str) -> None:
+def test_arrows(text):
     first, second = candidates(table_of(3, 4), text, ranks="2,5", a=2.0, b=0.5)
     assert {n: set(of) for n, of in first.model.parents.items()} == {
         "k": set(),
@@ -126,7 +116,7 @@ def test_arrows(text: str) -> None:
     assert (first.model.a, first.model.b, first.rank, dict(first.sizes)) == (2.0, 0.5, 2, {"k": 2})
 
 
-def test_arrows_over_columns_of_records() -> None:
+def test_arrows_over_columns_of_records():
     table = table_of(3, 4, 5, axes=("whole weight", "b", "c"), layout="records")
     (found,) = candidates(table, "r -> c, r -> whole weight", ranks="2")
     assert found.model.visible == ("whole weight", "c")
@@ -139,7 +129,7 @@ def test_arrows_over_columns_of_records() -> None:
         candidates(table, "r -> d", ranks="2")
 
 
-def test_several_graphs_with_their_ranks() -> None:
+def test_several_graphs_with_their_ranks():
     found = candidates(table_of(3, 4), "nmf; complete; i, j; k -> i, q -> k, q -> j", sizes="q=3")
     assert [(each.graph, each.rank) for each in found] == [
         *(("nmf", rank) for rank in range(1, 11)),
@@ -166,12 +156,12 @@ def test_several_graphs_with_their_ranks() -> None:
         ("k -> i, q -> j", "has hidden 'k', 'q', as t.npy counts over i, j: how many values"),
     ],
 )
-def test_graphs_that_are_none(text: str, complaint: str) -> None:
+def test_graphs_that_are_none(text, complaint):
     with pytest.raises(UsageError, match=complaint):
         candidates(table_of(3, 4), text)
 
 
-def test_a_hidden_index_called_as_an_axis() -> None:
+def test_a_hidden_index_called_as_an_axis():
     with pytest.raises(
         UsageError, match=r"'k' is a hidden index of graph nmf and an axis of t\.npy"
     ):
@@ -181,7 +171,7 @@ def test_a_hidden_index_called_as_an_axis() -> None:
 # --- ranks and sizes ------------------------------------------------------------------------------
 
 
-def test_ranks() -> None:
+def test_ranks():
     assert parse_ranks("1:4") == [1, 2, 3, 4]
     assert parse_ranks(" 10, 1:3 ,5") == [1, 2, 3, 5, 10]
     for text, complaint in {
@@ -198,7 +188,7 @@ def test_ranks() -> None:
             parse_ranks(text)
 
 
-def test_sizes() -> None:
+def test_sizes():
     assert parse_sizes(" k1 = 3,whole weight=2 ,") == {"k1": 3, "whole weight": 2}
     for text in ("k", "k=", "k=0", "=3", "k=1.5", "k=-1"):
         with pytest.raises(UsageError, match="--sizes must be as k=3"):
@@ -217,13 +207,13 @@ def test_sizes() -> None:
         ({"sizes": "i=3"}, "--sizes: nothing hidden is called 'i', only k1, k2"),
     ],
 )
-def test_sizes_that_are_not_said(settings: dict[str, str], complaint: str) -> None:
+def test_sizes_that_are_not_said(settings, complaint):
     with pytest.raises(UsageError, match=complaint):
         candidates(table_of(3, 4), "tucker", **settings)
 
 
-def test_what_varies() -> None:
-    def sizes(**settings: str) -> list[dict[str, int]]:
+def test_what_varies():
+    def sizes(**settings):
         found = candidates(table_of(3, 4), "tucker", ranks="2,3", **settings)
         return [dict(each.sizes) for each in found]
 
@@ -261,15 +251,13 @@ def test_what_varies() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_said_before_anything_is_scored(
-    table: CountTable, text: str, settings: dict[str, object], complaint: str
-) -> None:
+def test_what_does_not_fit_is_said_before_anything_is_scored(table, text, settings, complaint):
     found = candidates(table, text, **settings)
     with pytest.raises(UsageError, match=complaint):
         check_candidates(found, table, AllocateSettings(graph=text, **settings))  # type: ignore[arg-type]
 
 
-def test_what_fits() -> None:
+def test_what_fits():
     table = table_of(9, 9, 9, count=3)
     check_candidates(candidates(table, "cp; complete"), table, AllocateSettings())
     large = table_of(*[99] * 5)
@@ -280,11 +268,11 @@ def test_what_fits() -> None:
 # --- time -----------------------------------------------------------------------------------------
 
 
-def test_long_work_is_said_beforehand(caplog: pytest.LogCaptureFixture) -> None:
+def test_long_work_is_said_beforehand(caplog):
     table = table_of(9, 9, count=10**5)
     found = candidates(table, "nmf", ranks="2,3")
 
-    def said(**settings: object) -> str:
+    def said(**settings):
         caplog.clear()
         asked = AllocateSettings(threads=1, **settings)  # type: ignore[arg-type]
         warn_of_long_work(found, table, asked)

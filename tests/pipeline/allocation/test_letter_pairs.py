@@ -1,10 +1,7 @@
 """Letter pairs: counted in texts, read from tables, and tables that are refused."""
 
-from __future__ import annotations
-
 import string
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,12 +12,8 @@ from pipeline.allocation.letter_pairs import LETTERS, count_pairs, letter_pairs,
 from tests.pipeline.support import inside
 from tests.shared_data import shared_file
 
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
 
-
-def pairs_lines(seed: int = 0) -> list[str]:
+def pairs_lines(seed=0):
     counts = np.random.default_rng(seed).poisson(3.0, (26, 26))
     head = "first," + ",".join(LETTERS)
     return [
@@ -29,7 +22,7 @@ def pairs_lines(seed: int = 0) -> list[str]:
     ]
 
 
-def naive_pairs(text: str) -> Any:
+def naive_pairs(text):
     counts = np.zeros((26, 26), dtype=np.int64)
     for a, b in pairwise(text):
         if a in string.ascii_letters and b in string.ascii_letters:
@@ -37,7 +30,7 @@ def naive_pairs(text: str) -> Any:
     return counts
 
 
-def test_pairs_are_counted() -> None:
+def test_pairs_are_counted():
     texts = ["The end", "", "a", "Zürich, caf\u00e9s: e-mail ßx \u0131i", "aB\nbA @[`{ABzz"]
     found = count_pairs(texts)
     assert (found == sum(map(naive_pairs, texts))).all()
@@ -49,7 +42,7 @@ def test_pairs_are_counted() -> None:
         assert (count_pairs([text]) == naive_pairs(text)).all()
 
 
-def test_tables_of_pairs(tmp_path: Path) -> None:
+def test_tables_of_pairs(tmp_path):
     path = tmp_path / "p.csv"
     lines = pairs_lines()
     path.write_text("\n".join(lines) + "\n")
@@ -63,8 +56,8 @@ def test_tables_of_pairs(tmp_path: Path) -> None:
     assert (read_pairs(str(path)) == found).all()
 
 
-def changed(line: int, text: str | None) -> str:
-    lines: list[str | None] = [*pairs_lines()]
+def changed(line, text):
+    lines = [*pairs_lines()]
     lines[line] = text
     return "\n".join(each for each in lines if each is not None)
 
@@ -88,7 +81,7 @@ def changed(line: int, text: str | None) -> str:
         ),
     ],
 )
-def test_tables_of_pairs_that_cannot_be_read(text: str, complaint: str, tmp_path: Path) -> None:
+def test_tables_of_pairs_that_cannot_be_read(text, complaint, tmp_path):
     path = tmp_path / "p.csv"
     path.write_text(text)
     with pytest.raises(CorpusFormatError, match=complaint):
@@ -96,18 +89,16 @@ def test_tables_of_pairs_that_cannot_be_read(text: str, complaint: str, tmp_path
 
 
 @pytest.mark.shared
-def test_the_real_pairs() -> None:
+def test_the_real_pairs():
     counts = read_pairs(str(shared_file("letters/bigrams_26x26.csv")))
     assert counts.sum() == 2_819_662_855_499
     assert counts[LETTERS.index("A"), LETTERS.index("B")] == 6_479_202_253
 
 
 @pytest.mark.slow
-def test_the_sample_is_what_there_is_without_a_table(
-    tiny_finished: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_sample_is_what_there_is_without_a_table(tiny_finished, monkeypatch):
     monkeypatch.setattr(pairs_module, "SAMPLE_STORE", "articles")
-    filled: list[str] = []
+    filled = []
     monkeypatch.setattr(pairs_module, "download", lambda settings: filled.append(settings.output))
     with inside(tiny_finished):
         found = letter_pairs("", 1)

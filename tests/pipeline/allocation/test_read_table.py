@@ -1,9 +1,6 @@
 """`allocate`: what files are read as, and which are refused, with the place that is wrong."""
 
-from __future__ import annotations
-
 import gzip
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -14,19 +11,14 @@ from pipeline.allocation.count_table import in_order
 from pipeline.allocation.read_table import read_table
 from pipeline.errors import UsageError
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-    from pipeline.allocation.count_table import CountTable
-
-
-def written(directory: Path, text: str, name: str = "t.csv") -> str:
+def written(directory, text, name="t.csv"):
     path = directory / name
     path.write_text(text, encoding="utf-8")
     return str(path)
 
 
-def cells_of(table: CountTable) -> dict[tuple[str | None, ...], int]:
+def cells_of(table):
     """Counts by labels; None where an index was not observed."""
     return {
         tuple(
@@ -40,21 +32,21 @@ def cells_of(table: CountTable) -> dict[tuple[str | None, ...], int]:
 # --- records --------------------------------------------------------------------------------------
 
 
-def test_records(tmp_path: Path) -> None:
+def test_records(tmp_path):
     table = read_table(written(tmp_path, "colour,size\nred,big\nblue, small \nred,big\n\nred,\n"))
     assert (table.layout, table.axes) == ("records", ("colour", "size"))
     assert table.labels == (("blue", "red"), ("big", "small"))
     assert cells_of(table) == {("red", "big"): 2, ("blue", "small"): 1, ("red", None): 1}
 
 
-def test_records_with_counts(tmp_path: Path) -> None:
+def test_records_with_counts(tmp_path):
     text = 'who;what;Count\n"a;b";x;3\nc;;2\n;;7\nc;x;0\nc;x;1e1\n'
     table = read_table(written(tmp_path, text))
     assert table.axes == ("who", "what")
     assert cells_of(table) == {("a;b", "x"): 3, ("c", None): 2, ("c", "x"): 10}
 
 
-def test_the_order_of_records_does_not_matter(tmp_path: Path) -> None:
+def test_the_order_of_records_does_not_matter(tmp_path):
     lines = ["u,10", "v,9", "u,9", "w,2.5"]
     tables = [
         read_table(written(tmp_path, "\n".join(["a,b", *some]) + "\n"), "records")
@@ -64,7 +56,7 @@ def test_the_order_of_records_does_not_matter(tmp_path: Path) -> None:
     assert tables[0].hash == tables[1].hash
 
 
-def test_columns_of_records(tmp_path: Path) -> None:
+def test_columns_of_records(tmp_path):
     path = written(tmp_path, "a,b,c\nx,p,1\ny,q,2\n,q,\n")
     table = read_table(path, "auto", ("c", "a"))
     assert table.axes == ("c", "a")
@@ -75,12 +67,12 @@ def test_columns_of_records(tmp_path: Path) -> None:
         read_table(path, "auto", ("a", "a"))
 
 
-def test_labels_are_in_order() -> None:
+def test_labels_are_in_order():
     assert in_order({"10", "9", "-1", "1e1"}) == ("-1", "9", "10", "1e1")
     assert in_order({"10", "9", "nan"}) == ("10", "9", "nan")
 
 
-def test_axes_of_the_same_values(tmp_path: Path) -> None:
+def test_axes_of_the_same_values(tmp_path):
     table = read_table(written(tmp_path, "from,to\na,b\nb,c\n,a\na,\n"))
     alike = table.with_values_alike((0, 1), "this graph")
     assert alike.labels == (("a", "b", "c"),) * 2
@@ -106,13 +98,13 @@ def test_axes_of_the_same_values(tmp_path: Path) -> None:
         ("\ufeff1.0\t2\t0e0\r\n\r\n3\t0\t+4", (("1", "2"), ("1", "2", "3"))),
     ],
 )
-def test_matrices(tmp_path: Path, text: str, labels: Any) -> None:
+def test_matrices(tmp_path, text, labels):
     table = read_table(written(tmp_path, text))
     assert (table.layout, table.axes, table.labels) == ("matrix", ("i", "j"), labels)
     np.testing.assert_array_equal(table.counts.dense(), [[1, 2, 0], [3, 0, 4]])
 
 
-def test_a_matrix_with_names_of_columns_only(tmp_path: Path) -> None:
+def test_a_matrix_with_names_of_columns_only(tmp_path):
     path = written(tmp_path, "x,y\n1,2\n3,4\n")
     with pytest.raises(UsageError, match="say --layout records or --layout matrix"):
         read_table(path)
@@ -130,7 +122,7 @@ def test_a_matrix_with_names_of_columns_only(tmp_path: Path) -> None:
         "a,b,c\nx,2,\ny,4,5\n",
     ],
 )
-def test_what_is_in_doubt_is_asked_for(tmp_path: Path, text: str) -> None:
+def test_what_is_in_doubt_is_asked_for(tmp_path, text):
     with pytest.raises(UsageError, match=r"can be a table of records, .* or a matrix of counts"):
         read_table(written(tmp_path, text))
 
@@ -138,11 +130,11 @@ def test_what_is_in_doubt_is_asked_for(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["a\nx\n", "a,b,c\nx,1,2\nx,3,4\n", "a,b\n1,x\n2,y\n", "a,count\n1,2\n"]
 )
-def test_what_is_records(tmp_path: Path, text: str) -> None:
+def test_what_is_records(tmp_path, text):
     assert read_table(written(tmp_path, text)).layout == "records"
 
 
-def test_names_of_axes(tmp_path: Path) -> None:
+def test_names_of_axes(tmp_path):
     path = written(tmp_path, "1,2\n3,4\n")
     assert read_table(path, "auto", ("doc", "word")).axes == ("doc", "word")
     with pytest.raises(UsageError, match="has 2 axes, found 3 names"):
@@ -179,7 +171,7 @@ def test_names_of_axes(tmp_path: Path) -> None:
         ("0,0\n0,0\n", "all counts are 0"),
     ],
 )
-def test_lines_that_are_wrong(tmp_path: Path, text: str, place: str) -> None:
+def test_lines_that_are_wrong(tmp_path, text, place):
     layout = "records" if text.startswith("a,b\nx,\n") else "auto"
     with pytest.raises(CorpusFormatError, match=f"t.csv.*{place}"):
         read_table(written(tmp_path, text), layout)
@@ -200,28 +192,28 @@ def test_lines_that_are_wrong(tmp_path: Path, text: str, place: str) -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["t.npy", "t.npz"])
-def test_arrays_that_are_wrong(tmp_path: Path, array: Any, complaint: str, name: str) -> None:
+def test_arrays_that_are_wrong(tmp_path, array, complaint, name):
     path = tmp_path / name
     np.save(path, array) if name == "t.npy" else np.savez(path, array)
     with pytest.raises(CorpusFormatError, match=f"{name}.*{complaint}"):
         read_table(str(path))
 
 
-def test_sparse_matrices_that_are_wrong(tmp_path: Path) -> None:
+def test_sparse_matrices_that_are_wrong(tmp_path):
     path = tmp_path / "s.npz"
     sparse.save_npz(path, sparse.csr_array(np.array([[0, 0, 2], [0, -1, 0]])))
     with pytest.raises(CorpusFormatError, match=r"s.npz, entry \[1, 1\]: .* found -1"):
         read_table(str(path))
 
 
-def test_several_arrays_are_refused(tmp_path: Path) -> None:
+def test_several_arrays_are_refused(tmp_path):
     np.savez(tmp_path / "two.npz", a=np.ones(2), b=np.ones(3))
     with pytest.raises(CorpusFormatError, match="must hold one array, found a, b"):
         read_table(str(tmp_path / "two.npz"))
 
 
 @pytest.mark.parametrize("name", ["t.npy", "t.npz"])
-def test_damaged_arrays(tmp_path: Path, name: str) -> None:
+def test_damaged_arrays(tmp_path, name):
     (tmp_path / name).write_bytes(b"nothing of the kind")
     with pytest.raises(CorpusFormatError, match="no array of numbers as NumPy or SciPy writes it"):
         read_table(str(tmp_path / name))
@@ -231,12 +223,12 @@ MTX = "%%MatrixMarket matrix coordinate integer general\n2 3 3\n1 1 4\n2 1 {}\n2
 
 
 @pytest.mark.parametrize("value", ["-1", "0.5"])
-def test_matrix_market_that_is_wrong(tmp_path: Path, value: str) -> None:
+def test_matrix_market_that_is_wrong(tmp_path, value):
     with pytest.raises(CorpusFormatError, match=r"t.mtx, line 4: value must be a whole number"):
         read_table(written(tmp_path, MTX.format(value), "t.mtx"))
 
 
-def test_files_that_are_not_there_or_not_known(tmp_path: Path) -> None:
+def test_files_that_are_not_there_or_not_known(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_table(str(tmp_path / "nosuch.csv"))
     with pytest.raises(UsageError, match=r"does not tell its format; .* \.csv, \.tsv, \.npy"):
@@ -249,7 +241,7 @@ def test_files_that_are_not_there_or_not_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shape", [(4,), (2, 3), (2, 3, 4), (2, 1, 3, 2)])
-def test_arrays_of_any_number_of_axes(tmp_path: Path, shape: tuple[int, ...]) -> None:
+def test_arrays_of_any_number_of_axes(tmp_path, shape):
     X = np.random.default_rng(0).poisson(1.0, shape)
     np.save(tmp_path / "t.npy", X.astype(float))
     np.savez_compressed(tmp_path / "t.npz", counts=X)
@@ -262,14 +254,14 @@ def test_arrays_of_any_number_of_axes(tmp_path: Path, shape: tuple[int, ...]) ->
 
 
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr"])
-def test_sparse_matrices_of_scipy(tmp_path: Path, kind: str) -> None:
+def test_sparse_matrices_of_scipy(tmp_path, kind):
     X = np.random.default_rng(1).poisson(0.5, (4, 6))
     sparse.save_npz(tmp_path / "s.npz", sparse.coo_matrix(X).asformat(kind))
     table = read_table(str(tmp_path / "s.npz"))
     np.testing.assert_array_equal(table.counts.dense(), X)
 
 
-def test_matrix_market(tmp_path: Path) -> None:
+def test_matrix_market(tmp_path):
     plain = written(tmp_path, MTX.format("2"), "t.mtx")
     (tmp_path / "u.mtx.gz").write_bytes(
         gzip.compress(MTX.format("2.0").replace("integer", "real").encode())
@@ -284,7 +276,7 @@ def test_matrix_market(tmp_path: Path) -> None:
     assert table.labels == (("1", "2"), ("ape", "bee", "cat"))
 
 
-def test_bags_of_words(tmp_path: Path) -> None:
+def test_bags_of_words(tmp_path):
     X = np.array([[2, 0, 1], [0, 3, 0]], dtype=np.int32)
     corpus = Corpus(sparse.csr_array(X), ("ape", "bee", "cat"), ("one", "two"))
     corpus.save(tmp_path / "corpus")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -23,11 +23,6 @@ from tests.pipeline.report.made_up_runs import (
     true_topics,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from corpora import Corpus
-
 
 class Pair(NamedTuple):
     first: int
@@ -42,7 +37,7 @@ class Settings:
 
 COUNTS = sparse.csr_array(np.arange(6).reshape(2, 3))
 X = np.arange(6).reshape(2, 3)
-DIFFERENT: dict[str, Any] = {
+DIFFERENT = {
     "none": None,
     "false": False,
     "zero": 0,
@@ -68,7 +63,7 @@ DIFFERENT: dict[str, Any] = {
 }
 
 
-def test_different_parts_have_different_keys() -> None:
+def test_different_parts_have_different_keys():
     found = {name: key_of("kind", part=part) for name, part in DIFFERENT.items()}
     assert len(set(found.values())) == len(DIFFERENT)
     assert all(len(key) == 64 for key in found.values())
@@ -91,17 +86,17 @@ def test_different_parts_have_different_keys() -> None:
     ],
     ids=str,
 )
-def test_equal_parts_have_one_key(one: Any, same: Any) -> None:
+def test_equal_parts_have_one_key(one, same):
     assert key_of("kind", part=one) == key_of("kind", part=same)
 
 
 @pytest.mark.parametrize("part", [object(), {1: 2}, np.array([object()]), b"", Settings])
-def test_what_cannot_be_hashed_is_refused(part: Any) -> None:
+def test_what_cannot_be_hashed_is_refused(part):
     with pytest.raises(TypeError):
         key_of("kind", part=part)
 
 
-def test_changed_code_changes_every_key(tmp_path: Path) -> None:
+def test_changed_code_changes_every_key(tmp_path):
     package = tmp_path / "package"
     (package / "inner").mkdir(parents=True)
     for name, text in (("a.py", "x = 1\n"), ("inner/b.py", "y = 2\n"), ("data.txt", "no code")):
@@ -123,7 +118,7 @@ def test_changed_code_changes_every_key(tmp_path: Path) -> None:
     assert key_of("kind", part=1) == before
 
 
-def test_the_code_is_that_of_three_packages() -> None:
+def test_the_code_is_that_of_three_packages():
     code_hash.cache_clear()
     with mock.patch.object(keys, "hash_of_modules", return_value="") as hashed:
         code_hash()
@@ -132,7 +127,7 @@ def test_the_code_is_that_of_three_packages() -> None:
     assert names == ["corpora", "evaluation", "models"]
 
 
-def test_only_results_of_experiments_depend_on_the_code_of_experiments() -> None:
+def test_only_results_of_experiments_depend_on_the_code_of_experiments():
     kinds = ("experiment-bam-toy", "scores")
     before = [key_of(kind, part=1) for kind in kinds]
     with mock.patch.object(keys, "experiments_hash", return_value="of other code"):
@@ -146,12 +141,12 @@ def test_only_results_of_experiments_depend_on_the_code_of_experiments() -> None
     assert (directory / "buntine2009" / "table_1.py").exists()
 
 
-def test_scores_depend_on_model_documents_words_and_settings() -> None:
-    corpus: Corpus = made_up_corpus(20)
+def test_scores_depend_on_model_documents_words_and_settings():
+    corpus = made_up_corpus(20)
     model, documents = SavedModel(true_topics(), WORDS), HeldOut("here", corpus, 0)
     settings = EvaluateSettings(method="exact")
 
-    def key(**changed: Any) -> str:
+    def key(**changed):
         parts = {"settings": settings, "model": model, "documents": documents, "words": WORDS}
         return score_key(**{**parts, **changed})
 

@@ -1,8 +1,5 @@
 """Scores of `evaluate` and `report`: an interrupted command goes on, and none is made twice."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -23,12 +20,6 @@ from tests.pipeline.report.made_up_runs import true_topics
 from tests.pipeline.scoring.support import N_DOCUMENTS, succeeded
 from tests.pipeline.support import call
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.pipeline.support import Outcome
-
 ARGV = ("evaluate", "model.npz", "truth.npz", "--counts", "docs.jsonl", "--json", "--samples", 5)
 ON_CLUSTER = ("--cluster", "local:2")
 N_SCORES = 2 * N_DOCUMENTS
@@ -37,7 +28,7 @@ SMALLER = 5
 
 
 @pytest.fixture(autouse=True)
-def _small_blocks() -> Iterator[None]:
+def _small_blocks():
     """As if a thread had few documents; with two of them there are more."""
     with (
         mock.patch.object(scoring, "DOCUMENTS_A_THREAD", SMALLER),
@@ -47,12 +38,12 @@ def _small_blocks() -> Iterator[None]:
         yield
 
 
-def run(zoo: Path, *more: object, threads: int = 1) -> tuple[Outcome, int]:
+def run(zoo, *more, threads=1):
     """What the command says, and how many documents it scored."""
     n_scored = 0
     score = Scorer.score
 
-    def noted(scorer: Scorer, block: Any, n_jobs: int) -> Any:
+    def noted(scorer, block, n_jobs):
         nonlocal n_scored
         found = score(scorer, block, n_jobs)
         n_scored += block.n_documents
@@ -63,9 +54,7 @@ def run(zoo: Path, *more: object, threads: int = 1) -> tuple[Outcome, int]:
     return outcome, n_scored
 
 
-def interrupted(
-    zoo: Path, *more: object, after: int = 7, error: BaseException | None = None, threads: int = 1
-) -> tuple[Outcome, int]:
+def interrupted(zoo, *more, after=7, error=None, threads=1):
     """The same, ended when so many blocks were scored."""
     effects = [None] * (after - 1) + [Interrupted(2) if error is None else error]
     with mock.patch.object(Progress, "update", side_effect=effects):
@@ -74,12 +63,12 @@ def interrupted(
     return outcome, n_scored
 
 
-def cached_files() -> list[Path]:
+def cached_files():
     return sorted((ResultCache().directory / SCORES).glob("*"))
 
 
 @pytest.fixture
-def undisturbed(zoo: Path) -> tuple[dict[str, Any], bytes]:
+def undisturbed(zoo):
     outcome, n_scored = run(zoo)
     assert n_scored == N_SCORES
     assert not (zoo / "runs").exists()
@@ -87,9 +76,7 @@ def undisturbed(zoo: Path) -> tuple[dict[str, Any], bytes]:
     return succeeded(outcome).result, (zoo / "a.tsv").read_bytes()
 
 
-def assert_goes_on(
-    zoo: Path, undisturbed: tuple[dict[str, Any], bytes], n_left: int, *more: object, **how: Any
-) -> Outcome:
+def assert_goes_on(zoo, undisturbed, n_left, *more, **how):
     (zoo / "a.tsv").unlink()
     outcome, n_scored = run(zoo, *more, **how)
     assert (succeeded(outcome).result, (zoo / "a.tsv").read_bytes()) == undisturbed
@@ -99,9 +86,7 @@ def assert_goes_on(
 
 
 @pytest.mark.parametrize("after", [1, 2, 7, 24])
-def test_only_what_is_left_is_scored(
-    zoo: Path, undisturbed: tuple[dict[str, Any], bytes], after: int
-) -> None:
+def test_only_what_is_left_is_scored(zoo, undisturbed, after):
     outcome, n_scored = interrupted(zoo, after=after)
     assert "what was done is kept" in outcome.err
     assert n_scored == after * SMALLER
@@ -109,9 +94,7 @@ def test_only_what_is_left_is_scored(
     assert f"{n_scored} of the scores are there from before" in outcome.err
 
 
-def test_again_and_again_here_and_on_a_cluster(
-    zoo: Path, undisturbed: tuple[dict[str, Any], bytes]
-) -> None:
+def test_again_and_again_here_and_on_a_cluster(zoo, undisturbed):
     """Blocks have other bounds each time, and come in another order."""
     n_left = N_SCORES
     for more, threads in (((), 1), (ON_CLUSTER, 1), ((), 2), ((), 3)):
@@ -122,23 +105,23 @@ def test_again_and_again_here_and_on_a_cluster(
     assert_goes_on(zoo, undisturbed, n_left, *ON_CLUSTER)
 
 
-def known() -> int:
+def known():
     """Scores in the files."""
     return sum(int(np.load(path)["is_known"].sum()) for path in cached_files())
 
 
-def test_a_cluster_that_is_lost(zoo: Path, undisturbed: tuple[dict[str, Any], bytes]) -> None:
+def test_a_cluster_that_is_lost(zoo, undisturbed):
     outcome, _ = interrupted(zoo, *ON_CLUSTER, error=ClusterLostError("the scheduler is gone"))
     assert outcome.code == 75
     assert_goes_on(zoo, undisturbed, N_SCORES - known())
 
 
 @pytest.mark.parametrize("seconds", [0, 1000])
-def test_saved_now_and_then(zoo: Path, seconds: float) -> None:
+def test_saved_now_and_then(zoo, seconds):
     """A process that is killed does not come to save what it has."""
-    seen: list[int] = []
+    seen = []
 
-    def update(*_: object) -> None:
+    def update(*_):
         seen.append(known())
 
     with (
@@ -160,7 +143,7 @@ def test_saved_now_and_then(zoo: Path, seconds: float) -> None:
     ],
     ids=lambda more: more[0],
 )
-def test_scores_of_something_else_are_let_be(zoo: Path, more: tuple[object, ...]) -> None:
+def test_scores_of_something_else_are_let_be(zoo, more):
     lines = (zoo / "docs.jsonl").read_text().splitlines(keepends=True)
     (zoo / "fewer.jsonl").write_text("".join(lines[:-1]))
     interrupted(zoo)
@@ -173,7 +156,7 @@ def test_scores_of_something_else_are_let_be(zoo: Path, more: tuple[object, ...]
     assert "from before" not in outcome.err
 
 
-def test_scores_that_can_be_of_no_use_are_not_kept(zoo: Path) -> None:
+def test_scores_that_can_be_of_no_use_are_not_kept(zoo):
     """The same command would fail in the same way."""
     with mock.patch.object(evaluate_module, "compare", side_effect=UsageError("no such thing")):
         outcome, _ = run(zoo)
@@ -181,9 +164,7 @@ def test_scores_that_can_be_of_no_use_are_not_kept(zoo: Path) -> None:
     assert not cached_files()
 
 
-def test_what_was_complete_before_stays(
-    zoo: Path, undisturbed: tuple[dict[str, Any], bytes]
-) -> None:
+def test_what_was_complete_before_stays(zoo, undisturbed):
     """Of a command that fails for another reason than the one that made them."""
     run(zoo)
     with mock.patch.object(evaluate_module, "compare", side_effect=UsageError("no such thing")):
@@ -192,9 +173,7 @@ def test_what_was_complete_before_stays(
     assert (succeeded(outcome).result, n_scored) == (undisturbed[0], 0)
 
 
-def test_the_same_command_again_scores_nothing(
-    zoo: Path, undisturbed: tuple[dict[str, Any], bytes]
-) -> None:
+def test_the_same_command_again_scores_nothing(zoo, undisturbed):
     run(zoo)
     seconds = [float(np.load(path)["seconds"]) for path in cached_files()]
     assert min(seconds) > 0
@@ -207,10 +186,10 @@ def test_the_same_command_again_scores_nothing(
     assert [float(np.load(path)["seconds"]) for path in cached_files()] == seconds
 
 
-def test_seconds_are_of_all_commands(zoo: Path) -> None:
+def test_seconds_are_of_all_commands(zoo):
     now = 0.0
 
-    def monotonic() -> float:
+    def monotonic():
         nonlocal now
         now += 1.0
         return now
@@ -223,9 +202,7 @@ def test_seconds_are_of_all_commands(zoo: Path) -> None:
     assert sum(float(np.load(path)["seconds"]) for path in cached_files()) == N_SCORES / SMALLER
 
 
-def test_of_several_models_each_has_its_own(
-    zoo: Path, undisturbed: tuple[dict[str, Any], bytes]
-) -> None:
+def test_of_several_models_each_has_its_own(zoo, undisturbed):
     _, n_scored = interrupted(zoo, after=6)
     argv = [each for each in ARGV if each != "model.npz"]
     with mock.patch(f"{__name__}.ARGV", argv):
@@ -236,9 +213,7 @@ def test_of_several_models_each_has_its_own(
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "other"])
-def test_a_damaged_file_is_as_good_as_none(
-    zoo: Path, undisturbed: tuple[dict[str, Any], bytes], damage: str
-) -> None:
+def test_a_damaged_file_is_as_good_as_none(zoo, undisturbed, damage):
     _, n_scored = interrupted(zoo, after=6)
     path = cached_files()[0]
     data = bytearray(path.read_bytes())
@@ -249,7 +224,7 @@ def test_a_damaged_file_is_as_good_as_none(
     assert f"{path.name} cannot be used, its result is computed again" in outcome.err
 
 
-def test_no_place_for_them(zoo: Path) -> None:
+def test_no_place_for_them(zoo):
     directory = ResultCache().directory
     directory.parent.mkdir(exist_ok=True)
     directory.write_text("")
@@ -260,9 +235,7 @@ def test_no_place_for_them(zoo: Path) -> None:
     assert directory.read_text() == ""
 
 
-def test_what_follows_the_scores_is_interrupted(
-    zoo: Path, undisturbed: tuple[dict[str, Any], bytes]
-) -> None:
+def test_what_follows_the_scores_is_interrupted(zoo, undisturbed):
     with mock.patch.object(evaluate_module, "certify", side_effect=Interrupted(15)):
         outcome, _ = run(zoo, "--certify", "--method", "left-to-right-sequential")
     assert outcome.code == 143
@@ -274,7 +247,7 @@ def test_what_follows_the_scores_is_interrupted(
     assert (succeeded(outcome).result, n_scored) == (undisturbed[0], 0)
 
 
-def test_a_report_after_an_evaluate_scores_nothing(tiny: Path) -> None:
+def test_a_report_after_an_evaluate_scores_nothing(tiny):
     score = Scorer.score
     with mock.patch.object(Scorer, "score", autospec=True, side_effect=score) as made:
         for method in scoring_of(true_topics()).shown:

@@ -1,7 +1,5 @@
 """Results on disk: found by their keys, never half written, never too many, and no pickle."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pickle
@@ -9,7 +7,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -21,38 +18,33 @@ from pipeline.cache.keys import key_of
 from pipeline.cache.results import MAX_AGE, MAX_PARTIAL_AGE, ResultCache, Usage
 from tests.pipeline.support import call, flip
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
 KEY, OTHER = key_of("kind", part=1), key_of("kind", part=2)
 REPOSITORY = Path(__file__).parents[3]
 
 
-def as_arrays(value: float) -> dict[str, NDArray[Any]]:
+def as_arrays(value):
     return {"value": np.asarray(value), "more": np.arange(100.0)}
 
 
-def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> float:
+def from_arrays(arrays):
     assert (arrays["more"] == np.arange(100.0)).all()
     return float(arrays["value"])
 
 
 @pytest.fixture
-def cache(cache_directory: Path) -> ResultCache:
+def cache(cache_directory):
     found = ResultCache()
     assert found.directory == cache_directory
     return found
 
 
-def cached(cache: ResultCache, compute: Any, key: str = KEY) -> float:
+def cached(cache, compute, key=KEY):
     found = cache.cached("kind", key, compute, as_arrays, from_arrays)
     assert isinstance(found, float)
     return found
 
 
-def test_what_is_there_is_not_computed_again(cache: ResultCache) -> None:
+def test_what_is_there_is_not_computed_again(cache):
     compute = mock.Mock(side_effect=[0.1, 0.2])
     assert [cached(cache, compute) for _ in range(3)] == [0.1] * 3
     assert cached(cache, compute, OTHER) == 0.2
@@ -64,7 +56,7 @@ def test_what_is_there_is_not_computed_again(cache: ResultCache) -> None:
     assert cache.get("kind", KEY, from_arrays) is None
 
 
-def test_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WIKITOPICS_CACHE", "elsewhere")
     assert ResultCache().directory == tmp_path / "elsewhere"
@@ -78,8 +70,8 @@ def test_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (tmp_path / ".wikitopics-cache" / "kind" / f"{KEY}.npz").is_file()
 
 
-def test_changed_code_is_computed_again(cache: ResultCache) -> None:
-    def compute() -> dict[str, float]:
+def test_changed_code_is_computed_again(cache):
+    def compute():
         return {"value": 1.0}
 
     counted = mock.Mock(wraps=compute)
@@ -94,9 +86,7 @@ def test_changed_code_is_computed_again(cache: ResultCache) -> None:
 # --- damage ---------------------------------------------------------------------------------------
 
 
-def test_damaged_entries_are_computed_again(
-    cache: ResultCache, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_damaged_entries_are_computed_again(cache, caplog):
     caplog.set_level("INFO", "pipeline.cache.results")
     cached(cache, lambda: 0.5)
     path = cache.path("kind", KEY)
@@ -116,7 +106,7 @@ def test_damaged_entries_are_computed_again(
     assert n_damaged > 40
 
 
-def test_entries_of_something_else_are_computed_again(cache: ResultCache) -> None:
+def test_entries_of_something_else_are_computed_again(cache):
     cached(cache, lambda: 0.5)
     path = cache.path("kind", OTHER)
     cache.path("kind", KEY).rename(path)  # of another key
@@ -131,13 +121,11 @@ def test_entries_of_something_else_are_computed_again(cache: ResultCache) -> Non
 
 
 class _Trap:
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         return (Path.touch, (Path("sprung"),))
 
 
-def test_no_pickle_is_ever_loaded(
-    cache: ResultCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_pickle_is_ever_loaded(cache, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     trap = np.empty((), dtype=object)
     trap[()] = _Trap()
@@ -164,9 +152,7 @@ def test_no_pickle_is_ever_loaded(
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
-def test_what_cannot_be_written_costs_a_warning(
-    cache: ResultCache, caplog: pytest.LogCaptureFixture, number: int
-) -> None:
+def test_what_cannot_be_written_costs_a_warning(cache, caplog, number):
     error = OSError(number, os.strerror(number))
     with mock.patch.object(results, "write_arrays", side_effect=error):
         for key in (KEY, OTHER, KEY):
@@ -178,9 +164,7 @@ def test_what_cannot_be_written_costs_a_warning(
     assert cache.get("kind", KEY, from_arrays) == 0.5
 
 
-def test_a_file_in_the_place_of_the_directory(
-    cache_directory: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_file_in_the_place_of_the_directory(cache_directory, caplog):
     cache_directory.parent.mkdir(exist_ok=True)
     cache_directory.write_text("")
     for _ in range(2):
@@ -192,9 +176,7 @@ def test_a_file_in_the_place_of_the_directory(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_directory_that_is_read_only(
-    cache: ResultCache, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_directory_that_is_read_only(cache, caplog):
     cached(cache, lambda: 0.5)
     directory = cache.path("kind", KEY).parent
     directory.chmod(0o500)
@@ -209,20 +191,20 @@ def test_a_directory_that_is_read_only(
 # --- limits ---------------------------------------------------------------------------------------
 
 
-def keys_of(number: int) -> list[str]:
+def keys_of(number):
     return [key_of("kind", number=n) for n in range(number)]
 
 
-def age(cache: ResultCache, key: str, seconds: float) -> None:
+def age(cache, key, seconds):
     then = time.time() - seconds
     os.utime(cache.path("kind", key), (then, then))
 
 
-def left(cache: ResultCache, keys: list[str]) -> list[int]:
+def left(cache, keys):
     return [n for n, key in enumerate(keys) if cache.path("kind", key).exists()]
 
 
-def test_the_least_recently_used_go_where_there_is_too_much(cache_directory: Path) -> None:
+def test_the_least_recently_used_go_where_there_is_too_much(cache_directory):
     found = keys_of(6)
     whole = ResultCache()
     for n, key in enumerate(found[:5]):
@@ -236,7 +218,7 @@ def test_the_least_recently_used_go_where_there_is_too_much(cache_directory: Pat
     assert sum(each.bytes for each in small.size().values()) <= 4 * size
 
 
-def test_an_entry_that_was_just_written_stays(cache_directory: Path) -> None:
+def test_an_entry_that_was_just_written_stays(cache_directory):
     found = keys_of(2)
     tiny = ResultCache(cache_directory, max_bytes=10)
     for key in found:
@@ -245,7 +227,7 @@ def test_an_entry_that_was_just_written_stays(cache_directory: Path) -> None:
     assert left(tiny, found) == [1]
 
 
-def test_what_was_not_used_for_long_goes(cache: ResultCache) -> None:
+def test_what_was_not_used_for_long_goes(cache):
     found = keys_of(4)
     for key in found[:3]:
         cache.put("kind", key, as_arrays(0.0))
@@ -256,9 +238,7 @@ def test_what_was_not_used_for_long_goes(cache: ResultCache) -> None:
     assert left(cache, found) == [1, 2]
 
 
-def test_what_killed_processes_left_goes_and_what_is_being_written_stays(
-    cache: ResultCache,
-) -> None:
+def test_what_killed_processes_left_goes_and_what_is_being_written_stays(cache):
     directory = cache.directory / "kind"
     directory.mkdir(parents=True)
     old, new = (directory / f".{key}.npz.0123abcd.partial" for key in keys_of(2))
@@ -271,14 +251,14 @@ def test_what_killed_processes_left_goes_and_what_is_being_written_stays(
     assert new.exists()
 
 
-def test_not_every_entry_is_looked_at_every_time(cache: ResultCache) -> None:
+def test_not_every_entry_is_looked_at_every_time(cache):
     with mock.patch.object(ResultCache, "_prune") as prune:
         for key in keys_of(20):
             cache.put("kind", key, as_arrays(0.0))
     assert prune.call_count == 1
 
 
-def test_other_files_are_never_deleted(cache_directory: Path) -> None:
+def test_other_files_are_never_deleted(cache_directory):
     tiny = ResultCache(cache_directory, max_bytes=1)
     (cache_directory / "kind").mkdir(parents=True)
     mine = [cache_directory / "thesis.txt", cache_directory / "kind" / "model.npz"]
@@ -311,7 +291,7 @@ for i in range(60):
 
 
 @pytest.mark.parametrize("max_bytes", [2**30, 50_000])
-def test_two_processes_at_once(cache: ResultCache, max_bytes: int) -> None:
+def test_two_processes_at_once(cache, max_bytes):
     argv = [sys.executable, "-c", WORKER, str(max_bytes)]
     processes = [
         subprocess.Popen(argv, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True) for _ in range(2)
@@ -326,7 +306,7 @@ def test_two_processes_at_once(cache: ResultCache, max_bytes: int) -> None:
 # --- groups ---------------------------------------------------------------------------------------
 
 
-def test_results_of_a_group_have_names_of_their_own(cache: ResultCache) -> None:
+def test_results_of_a_group_have_names_of_their_own(cache):
     compute = mock.Mock(return_value={"a": np.arange(3), "b": 0.5})
     group = cache.group("kind", seed=1, X=np.arange(4))
     for _ in range(2):
@@ -346,7 +326,7 @@ def test_results_of_a_group_have_names_of_their_own(cache: ResultCache) -> None:
 # --- the command ----------------------------------------------------------------------------------
 
 
-def test_the_command_says_what_there_is_and_deletes_it(cache: ResultCache, tmp_path: Path) -> None:
+def test_the_command_says_what_there_is_and_deletes_it(cache, tmp_path):
     for kind, key in (("scores", KEY), ("scores", OTHER), ("allocation", KEY)):
         cache.put(kind, key, as_arrays(0.0))
     sizes = {kind: each.bytes for kind, each in cache.size().items()}

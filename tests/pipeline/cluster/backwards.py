@@ -1,16 +1,8 @@
 """What scores blocks in place of a cluster, here and out of order."""
 
-from __future__ import annotations
-
 import pickle
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 from unittest import mock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from evaluation import LikelihoodEstimate
 
 
 class Backwards:
@@ -24,20 +16,18 @@ class Backwards:
         What happens instead of a result.
     """
 
-    def __init__(self, ahead: int = 5, spoil: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(self, ahead=5, spoil=lambda _: None):
         self.ahead, self.spoil = ahead, spoil
         self.n_items = self.n_given = 0
         self.is_closed = False
-        self.sizes: list[tuple[int, ...]] = []
+        self.sizes = []
 
-    def share(self, value: Any) -> bytes:
+    def share(self, value):
         return pickle.dumps(value)
 
-    def map(
-        self, function: Any, items: Iterable[Any], *shared: bytes
-    ) -> Iterator[tuple[int, LikelihoodEstimate]]:
+    def map(self, function, items, *shared):
         values = [pickle.loads(each) for each in shared]
-        waiting: list[tuple[int, bytes]] = []
+        waiting = []
         try:
             for index, item in enumerate(items):
                 self.n_items += 1
@@ -49,9 +39,7 @@ class Backwards:
         finally:
             self.is_closed = True
 
-    def _given(
-        self, function: Any, waiting: list[tuple[int, bytes]], values: list[Any]
-    ) -> Iterator[tuple[int, LikelihoodEstimate]]:
+    def _given(self, function, waiting, values):
         while waiting:
             index, item = waiting.pop()
             self.spoil(index)
@@ -61,9 +49,9 @@ class Backwards:
 
 
 @contextmanager
-def instead_of_a_cluster(fake: Backwards) -> Iterator[None]:
+def instead_of_a_cluster(fake):
     @contextmanager
-    def cluster_of(address: str) -> Iterator[Backwards | None]:
+    def cluster_of(address):
         assert address in ("", "local:2")
         yield fake if address else None
 

@@ -1,16 +1,10 @@
 """A cluster in this process, for tests: what happens to each task is said beforehand."""
 
-from __future__ import annotations
-
 import pickle
 import threading
-from typing import TYPE_CHECKING, Any
 
 from pipeline.cluster.cluster import Cluster
 from pipeline.selection.run_slice import score_model, train_slice
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LOST, KILLED, DISK_FULL = "lost", "killed", "disk full"
 
@@ -18,11 +12,11 @@ LOST, KILLED, DISK_FULL = "lost", "killed", "disk full"
 class Pending:
     """What `distributed.Future` is to `RemoteTask`."""
 
-    def __init__(self, value: Any = None, status: str = "pending") -> None:
+    def __init__(self, value=None, status="pending"):
         self.value, self.status = value, status
-        self.callbacks: list[Callable[[Any], object]] = []
+        self.callbacks = []
 
-    def result(self, timeout: float) -> Any:  # noqa: ARG002 - nothing takes time here
+    def result(self, timeout):  # noqa: ARG002 - nothing takes time here
         from distributed.client import FutureCancelledError
 
         if self.status == "cancelled":
@@ -33,15 +27,15 @@ class Pending:
             raise self.value
         return pickle.loads(self.value)
 
-    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
+    def add_done_callback(self, callback):
         self.callbacks.append(callback)
         if self.status != "pending":
             callback(self)
 
-    def cancel(self, *, force: bool) -> None:  # noqa: ARG002
+    def cancel(self, *, force):  # noqa: ARG002
         self.end("cancelled")
 
-    def end(self, status: str, value: Any = None) -> None:
+    def end(self, status, value=None):
         if self.status == "pending":
             self.value, self.status = value, status
             for callback in self.callbacks:
@@ -64,24 +58,19 @@ class Bench(Cluster):
     n_threads = 0
     addresses = ()  # for E-steps, which nobody is to make here
 
-    def __init__(
-        self,
-        n_threads: int = 2,
-        fate: Callable[[int], str] = lambda _: "",
-        on_submit: Callable[[int], object] = lambda _: None,
-    ) -> None:
+    def __init__(self, n_threads=2, fate=lambda _: "", on_submit=lambda _: None):
         self.n_threads, self._fate, self._on_submit = n_threads, fate, on_submit
-        self.trained: list[str] = []
+        self.trained = []
         """Of each slice that was submitted, the run."""
         self.n_scored = 0
-        self.futures: list[Pending] = []
-        self._waiting: list[tuple[str, Pending, Any, bytes]] = []
+        self.futures = []
+        self._waiting = []
         self._changed = threading.Condition()
         self._is_open = True
         self._thread = threading.Thread(target=self._work)
         self._thread.start()
 
-    def submit(self, function: Any, *arguments: Any) -> Any:
+    def submit(self, function, *arguments):
         future, number = Pending(), len(self.trained) + self.n_scored
         if function is train_slice:
             self.trained.append(arguments[0].name)
@@ -99,28 +88,28 @@ class Bench(Cluster):
             self._on_submit(number)
         return future
 
-    def scatter(self, value: Any, *, broadcast: bool) -> Any:  # noqa: ARG002
+    def scatter(self, value, *, broadcast):  # noqa: ARG002
         return Pending(pickle.dumps(value), "finished")
 
-    def holders(self, future: Any) -> tuple[str, ...]:  # noqa: ARG002
+    def holders(self, future):  # noqa: ARG002
         return ()
 
-    def check(self) -> None:
+    def check(self):
         pass
 
-    def wait_for(self, future: Any, seconds: float) -> None:
+    def wait_for(self, future, seconds):
         pass  # its status is all there is to it
 
-    def wait_for_workers(self) -> None:
+    def wait_for_workers(self):
         pass
 
-    def close(self) -> None:
+    def close(self):
         self._is_open = False
         with self._changed:
             self._changed.notify()
         self._thread.join()
 
-    def _work(self) -> None:
+    def _work(self):
         while self._is_open:
             with self._changed:
                 while not self._waiting and self._is_open:
@@ -131,7 +120,7 @@ class Bench(Cluster):
             if task is not None:
                 self._do(*task)
 
-    def _do(self, fate: str, future: Pending, function: Any, values: bytes) -> None:
+    def _do(self, fate, future, function, values):
         from distributed import KilledWorker
 
         if fate == LOST:

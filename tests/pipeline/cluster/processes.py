@@ -1,7 +1,5 @@
 """Schedulers, workers and commands as processes, which may be killed; and a run to be trained."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -11,13 +9,9 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.pipeline.conftest import fill_store
 from tests.pipeline.support import call, session_of, spawn, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 REPOSITORY = Path(__file__).parents[3]
 TRAIN = (
@@ -76,7 +70,7 @@ if __name__ == "__main__":  # processes that are spawned import this again
 """
 
 
-def make_run(directory: Path) -> Path:
+def make_run(directory):
     """A store whose tokens are there, and a run that was trained without a cluster."""
     fill_store(directory / "articles", 200)
     outcome = call(*TRAIN, cwd=directory)
@@ -84,7 +78,7 @@ def make_run(directory: Path) -> Path:
     return directory
 
 
-def to_be_trained(made: Path, directory: Path) -> Path:
+def to_be_trained(made, directory):
     """A copy in which the run has a corpus, and training has not begun."""
     shutil.copytree(made, directory, dirs_exist_ok=True)
     run = directory / "runs/x"
@@ -93,13 +87,7 @@ def to_be_trained(made: Path, directory: Path) -> Path:
     return directory
 
 
-def start(
-    directory: Path,
-    *argv: object,
-    pause: float = 0.0,
-    kill_at: Sequence[int] = (),
-    prefix: Sequence[str] = (),
-) -> subprocess.Popen[str]:
+def start(directory, *argv, pause=0.0, kill_at=(), prefix=()):
     """The command, with all E-steps on workers; workers of its own are killed at these steps."""
     (directory / "driver.py").write_text(DRIVER)
     (directory / "steps").unlink(missing_ok=True)
@@ -108,11 +96,11 @@ def start(
     return spawn(*argv, cwd=directory, program=program)
 
 
-def wait_for_steps(directory: Path, number: int, process: subprocess.Popen[str]) -> None:
+def wait_for_steps(directory, number, process):
     """Wait until it has made so many steps and kept a checkpoint."""
     steps, checkpoint = directory / "steps", directory / "runs/x/checkpoints/latest.npz"
 
-    def is_there() -> bool:
+    def is_there():
         assert process.poll() is None, process.communicate()
         made = steps.read_text() if steps.exists() else ""
         return checkpoint.exists() and bool(made) and int(made) >= number
@@ -121,7 +109,7 @@ def wait_for_steps(directory: Path, number: int, process: subprocess.Popen[str])
 
 
 @contextmanager
-def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+def ended(process):
     """Nothing of its session is left after the block."""
     try:
         yield process
@@ -129,7 +117,7 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]
         end(process)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def end(process):
     """Kill it, and all of its session."""
     for _ in range(100):
         for each in session_of(process.pid):
@@ -141,14 +129,12 @@ def end(process: subprocess.Popen[bytes]) -> None:
     raise AssertionError("processes are left")
 
 
-def kill(number: int) -> None:
+def kill(number):
     with suppress(ProcessLookupError):
         os.kill(number, signal.SIGKILL)
 
 
-def dask(
-    part: str, *argv: object, cwd: Path, prefix: Sequence[str] = (), log: str = "log", **more: str
-) -> subprocess.Popen[bytes]:
+def dask(part, *argv, cwd, prefix=(), log="log", **more):
     """`dask scheduler` or `dask worker`, in a home and a directory of its own."""
     cwd.mkdir(parents=True, exist_ok=True)
     (cwd / "tmp").mkdir(exist_ok=True)
@@ -167,7 +153,7 @@ def dask(
         )
 
 
-def start_scheduler(cwd: Path, port: int = 0) -> tuple[subprocess.Popen[bytes], str]:
+def start_scheduler(cwd, port=0):
     """A scheduler on this machine, and its address."""
     file = cwd / "scheduler.json"
     file.unlink(missing_ok=True)
@@ -180,9 +166,7 @@ def start_scheduler(cwd: Path, port: int = 0) -> tuple[subprocess.Popen[bytes], 
     return process, json.loads(file.read_text())["address"]
 
 
-def start_worker(
-    cwd: Path, address: str, host: str = "127.0.0.1", prefix: Sequence[str] = ()
-) -> subprocess.Popen[bytes]:
+def start_worker(cwd, address, host="127.0.0.1", prefix=()):
     """A worker of one thread and its nanny."""
     options = ("--nthreads", 1, "--nanny", "--no-dashboard", "--host", host)
     return dask("worker", address, *options, cwd=cwd, prefix=prefix)

@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-def double(item: int) -> int:
+def double(item):
     return 2 * item
 
 
-def sleep_and_double(item: int, seconds: float = 0.0) -> int:
+def sleep_and_double(item, seconds=0.0):
     time.sleep(seconds)
     return 2 * item
 
 
-def slow_if_first(item: int) -> int:
+def slow_if_first(item):
     """Number 0 takes half a second."""
     time.sleep(0.5 if item == 0 else 0.0)
     return item
 
 
-def wait_for(path: str) -> None:
+def wait_for(path):
     """Until that file is there, a minute at most."""
     for _ in range(6000):
         if Path(path).exists():
@@ -31,55 +31,55 @@ def wait_for(path: str) -> None:
         time.sleep(0.01)
 
 
-def note_and_wait(item: int, directory: str, end: str) -> int:
+def note_and_wait(item, directory, end):
     """Write down that it began, and wait for a file."""
     (Path(directory) / f"began-{item}").touch()
     wait_for(str(Path(directory) / end))
     return item
 
 
-def number_of_times(path: str) -> int:
+def number_of_times(path):
     """How often this was called with the path before."""
     with Path(path).open("ab") as file:
         file.write(b".")
         return file.tell() - 1
 
 
-def fail_with(item: int, error: BaseException, path: str, times: int) -> int:
+def fail_with(item, error, path, times):
     """Item 3 fails so many times."""
     if item == 3 and number_of_times(path) < times:
         raise error
     return 2 * item
 
 
-def times_shared(item: int, first: list[int], second: dict[str, int]) -> int:
+def times_shared(item, first, second):
     return item * first[0] * second["factor"]
 
 
-def process_id(item: int) -> int:
+def process_id(item):
     time.sleep(0.05)
     return os.getpid()
 
 
-def large(_: int) -> bytes:
+def large(_):
     return bytes(30_000_000)
 
 
-def end_process(item: int, path: str, times: int) -> int:
+def end_process(item, path, times):
     """Item 3 takes its process along, so many times."""
     if item == 3 and number_of_times(path) < times:
         os._exit(1)
     return 2 * item
 
 
-def fail_as_if_killed(item: int) -> None:
+def fail_as_if_killed(item):
     """What the scheduler says when several workers died at a task."""
     from distributed import KilledWorker
 
     raise KilledWorker(f"task-{item}", _At("tcp://127.0.0.1:1"), 3)
 
 
-def killed(item: int, log: str, always: tuple[int, ...], once: tuple[int, ...]) -> int:
+def killed(item, log, always, once):
     """Some fail as if workers had died at them: always, or if it was not begun before.
 
     When each begins and ends is written down.

@@ -1,14 +1,11 @@
 """From an address to workers, and what is said where there are none."""
 
-from __future__ import annotations
-
 import logging
 import socket
 import sys
 import threading
 import time
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
@@ -22,15 +19,10 @@ from tests.pipeline.cluster import tasks
 from tests.pipeline.cluster.workers import HERE
 from tests.pipeline.support import TINY, call
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipeline.cluster.cluster import Cluster
-
 INSTALL = "pip install 'wikitopics[cluster]'"
 
 
-def test_without_an_address_there_is_none() -> None:
+def test_without_an_address_there_is_none():
     with cluster_of("") as cluster:
         assert cluster is None
 
@@ -43,18 +35,18 @@ def test_without_an_address_there_is_none() -> None:
         *("tcp://host:8786/path", "8786", "tcp://host:87x6", " "),
     ],
 )
-def test_what_is_no_address(address: str) -> None:
+def test_what_is_no_address(address):
     with pytest.raises(UsageError, match="--cluster ") as caught, cluster_of(address):
         pass
     assert repr(address) in str(caught.value)
 
 
 @pytest.mark.parametrize("address", ["tcp://host:8786", "tls://10.0.0.1:1", "tcp://[::1]:8786"])
-def test_what_is_one(address: str) -> None:
+def test_what_is_one(address):
     assert connection_module.check_address(address) == 0
 
 
-def test_without_dask_the_message_says_what_to_install(tmp_path: Path) -> None:
+def test_without_dask_the_message_says_what_to_install(tmp_path):
     with mock.patch.dict(sys.modules, {"distributed": None}):
         with pytest.raises(MissingExtraError) as caught, cluster_of("local:2"):
             pass
@@ -67,7 +59,7 @@ def test_without_dask_the_message_says_what_to_install(tmp_path: Path) -> None:
     assert not any(tmp_path.iterdir())
 
 
-def test_train_without_dask(untouched: Path) -> None:
+def test_train_without_dask(untouched):
     argv = ("train", "--articles", "articles", "--documents", "article", "--cluster", "local:2")
     with mock.patch.dict(sys.modules, {"distributed": None}):
         outcome = call(*argv, cwd=untouched)
@@ -75,7 +67,7 @@ def test_train_without_dask(untouched: Path) -> None:
     assert INSTALL in outcome.error
 
 
-def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_answers(monkeypatch):
     monkeypatch.setattr(connection_module, "CONNECT_SECONDS", 0.3)
     with closing(socket.socket()) as reserved:
         reserved.bind(("127.0.0.1", 0))
@@ -87,9 +79,7 @@ def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
 
-def test_one_that_is_not_there_leaves_no_run_behind(
-    tiny: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_is_not_there_leaves_no_run_behind(tiny, monkeypatch):
     monkeypatch.setattr(connection_module, "CONNECT_SECONDS", 0.3)
     before = sorted(tiny.rglob("*"))
     nowhere = ("--cluster", "tcp://127.0.0.1:1")
@@ -102,11 +92,11 @@ def test_one_that_is_not_there_leaves_no_run_behind(
 
 
 @pytest.mark.parametrize("says", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 64])
-def test_somebody_else_answers(monkeypatch: pytest.MonkeyPatch, says: bytes) -> None:
+def test_somebody_else_answers(monkeypatch, says):
     """A server that says nothing, or something else."""
     monkeypatch.setattr(connection_module, "CONNECT_SECONDS", 0.5)
 
-    def answer(server: socket.socket) -> None:
+    def answer(server):
         connection, _ = server.accept()
         connection.sendall(says)
         with suppress(OSError):
@@ -125,7 +115,7 @@ def test_somebody_else_answers(monkeypatch: pytest.MonkeyPatch, says: bytes) -> 
         thread.join()
 
 
-def test_there_are_no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_are_no_workers(monkeypatch):
     monkeypatch.setattr(connection_module, "CONNECT_SECONDS", 0.5)
     with LocalCluster(n_workers=0, processes=False, protocol="tcp://", **HERE) as local:
         address = local.scheduler_address
@@ -136,7 +126,7 @@ def test_there_are_no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
 
-def test_a_scheduler_that_is_there(two: Cluster) -> None:
+def test_a_scheduler_that_is_there(two):
     with cluster_of(two.address) as cluster:
         assert cluster is not None
         assert (cluster.n_workers, cluster.n_threads) == (2, 2)
@@ -144,7 +134,7 @@ def test_a_scheduler_that_is_there(two: Cluster) -> None:
     assert list(two.ordered_map(tasks.double, range(5))) == [0, 2, 4, 6, 8]  # it is still there
 
 
-def test_workers_with_other_versions(two: Cluster) -> None:
+def test_workers_with_other_versions(two):
     other = two._environment | {"numba": "0.1", "scipy": "0.2"}
     with mock.patch.object(two, "_environment", other):
         with pytest.raises(ClusterError) as caught:
@@ -158,9 +148,7 @@ def test_workers_with_other_versions(two: Cluster) -> None:
     two.check_environment()
 
 
-def test_workers_with_another_processor_are_only_told_of(
-    two: Cluster, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_workers_with_another_processor_are_only_told_of(two, caplog):
     with caplog.at_level(logging.WARNING, "pipeline"):
         two.check_environment()
         assert not caplog.messages

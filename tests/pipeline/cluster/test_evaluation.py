@@ -1,16 +1,13 @@
 """`evaluate --cluster`: the numbers of one machine, to the bit, in whatever order they come."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
 import pytest
 
-from evaluation import ExactCostError, LikelihoodEstimate, ZeroProbabilityError
+from evaluation import ExactCostError, ZeroProbabilityError
 from evaluation.document_blocks import MIN_DOCUMENTS
 from evaluation.estimate import MISSED_FROM
 from models import LDATopics, SavedModel, load_model, save_model
@@ -25,17 +22,12 @@ from tests.pipeline.cluster.backwards import Backwards, instead_of_a_cluster
 from tests.pipeline.scoring.support import failed, load_documents, succeeded
 from tests.pipeline.support import call
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 FIELDS = ("log_likelihood", "standard_error", "n_tokens", "effective_sample_size", "n_samples")
 SETTINGS = EvaluateSettings(method="completion", samples=5, seed=3)
 N_MODELS = 2
 
 
-def scored(
-    zoo: Path, cluster: Any = None, n_threads: int = 1, **settings: Any
-) -> dict[str, LikelihoodEstimate]:
+def scored(zoo, cluster=None, n_threads=1, **settings):
     models = [
         LoadedModel(name, None, load_model(zoo / name)) for name in ("model.npz", "truth.npz")
     ]
@@ -44,9 +36,7 @@ def scored(
     return score_all(replace(SETTINGS, **settings), models, documents, words, n_threads, cluster)
 
 
-def assert_same(
-    found: dict[str, LikelihoodEstimate], expected: dict[str, LikelihoodEstimate]
-) -> None:
+def assert_same(found, expected):
     assert list(found) == list(expected)
     for name, estimate in expected.items():
         for field in FIELDS:
@@ -65,7 +55,7 @@ def assert_same(
     ],
     ids=lambda settings: settings.get("method", "completion"),
 )
-def test_the_same_bits_as_here(zoo: Path, settings: dict[str, Any]) -> None:
+def test_the_same_bits_as_here(zoo, settings):
     here = scored(zoo, **settings)
     cluster = Backwards()
     assert_same(scored(zoo, cluster, **settings), here)
@@ -74,13 +64,13 @@ def test_the_same_bits_as_here(zoo: Path, settings: dict[str, Any]) -> None:
     assert_same(scored(zoo, n_threads=2, **settings), here)
 
 
-def test_the_order_of_the_first_arrivals_is_another(zoo: Path) -> None:
+def test_the_order_of_the_first_arrivals_is_another(zoo):
     """Else the fake would not show that results are put in their places."""
     estimates = scored(zoo)
     cluster, order = Backwards(), []
     given = cluster._given
 
-    def noted(*args: Any) -> Any:
+    def noted(*args):
         for index, result in given(*args):
             order.append(index)
             yield index, result
@@ -90,8 +80,8 @@ def test_the_order_of_the_first_arrivals_is_another(zoo: Path) -> None:
     assert sorted(order) == list(range(cluster.n_items)) != order
 
 
-def test_blocks_go_with_the_tasks_and_are_made_when_they_are_needed(zoo: Path) -> None:
-    taken: list[int] = []
+def test_blocks_go_with_the_tasks_and_are_made_when_they_are_needed(zoo):
+    taken = []
     cluster = Backwards(ahead=2, spoil=lambda _: taken.append(cluster.n_items))
     scored(zoo, cluster)
     assert taken == sorted(taken)
@@ -99,8 +89,8 @@ def test_blocks_go_with_the_tasks_and_are_made_when_they_are_needed(zoo: Path) -
     assert all(rows <= MIN_DOCUMENTS for rows, _ in cluster.sizes)
 
 
-def test_progress_tells_of_every_document_and_the_perplexity_so_far(zoo: Path) -> None:
-    told: list[tuple[float, str | None]] = []
+def test_progress_tells_of_every_document_and_the_perplexity_so_far(zoo):
+    told = []
     with mock.patch.object(Progress, "update", lambda _, n, note=None: told.append((n, note))):
         estimates = scored(zoo, Backwards())
     assert sum(n for n, _ in told) == 60 * N_MODELS
@@ -111,8 +101,8 @@ def test_progress_tells_of_every_document_and_the_perplexity_so_far(zoo: Path) -
 
 
 @pytest.mark.parametrize("error", [Interrupted(2), RuntimeError("lost")])
-def test_what_is_under_way_is_cancelled_at_the_end(zoo: Path, error: BaseException) -> None:
-    def spoil(index: int) -> None:
+def test_what_is_under_way_is_cancelled_at_the_end(zoo, error):
+    def spoil(index):
         if cluster.n_given == 3:
             raise error
 
@@ -128,7 +118,7 @@ def test_what_is_under_way_is_cancelled_at_the_end(zoo: Path, error: BaseExcepti
     assert cluster.n_given == 1
 
 
-def test_nothing_is_sent_that_cannot_be_scored(zoo: Path) -> None:
+def test_nothing_is_sent_that_cannot_be_scored(zoo):
     cluster = Backwards()
     with pytest.raises(ExactCostError, match=r"document 0 has 40 tokens"):
         scored(zoo, cluster, method="exact", max_memory=1e-6)
@@ -143,9 +133,7 @@ def test_nothing_is_sent_that_cannot_be_scored(zoo: Path) -> None:
     assert cluster.n_items == 0
 
 
-def test_a_task_says_nothing_and_the_command_warns_once(
-    zoo: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_task_says_nothing_and_the_command_warns_once(zoo, caplog):
     saved = load_model(zoo / "truth.npz")
     sure_of_less = LDATopics(saved.topics.topic_word, np.full(3, 0.01))
     save_model(zoo / "truth.npz", SavedModel(sure_of_less, saved.vocabulary))
@@ -167,7 +155,7 @@ def test_a_task_says_nothing_and_the_command_warns_once(
     ]
 
 
-def test_the_command(zoo: Path) -> None:
+def test_the_command(zoo):
     argv = ("evaluate", "model.npz", "truth.npz", "--counts", "docs.jsonl", "--threads", 1)
     here = succeeded(call(*argv, "--json", "--per-document", "here.tsv", cwd=zoo)).result
     ResultCache().clear()
@@ -180,17 +168,17 @@ def test_the_command(zoo: Path) -> None:
     assert (zoo / "there.tsv").read_bytes() == (zoo / "here.tsv").read_bytes()
 
 
-def test_no_such_address(zoo: Path) -> None:
+def test_no_such_address(zoo):
     message = failed(2, "model.npz", "--counts", "docs.jsonl", "--cluster", "somewhere", cwd=zoo)
     assert "--cluster must be tcp://HOST:PORT" in message
 
 
-def test_a_task_is_a_function_of_its_module() -> None:
+def test_a_task_is_a_function_of_its_module():
     assert pickle.loads(pickle.dumps(score_item)) is score_item
 
 
 @pytest.mark.slow
-def test_real_workers(zoo: Path) -> None:
+def test_real_workers(zoo):
     pytest.importorskip("distributed")
     argv = ("evaluate", "model.npz", "truth.npz", "--counts", "docs.jsonl", "--threads", 1)
     argv = (*argv, "--method", "left-to-right-sequential", "--samples", 20, "--json")

@@ -8,18 +8,11 @@ import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.pipeline.cluster.processes import dask, ended, start, start_scheduler, start_worker
 from tests.pipeline.support import call, finish
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.pipeline.support import Outcome
 
 pytestmark = pytest.mark.slow
 
@@ -54,20 +47,20 @@ class Hosts:
     client: tuple[str, ...]
     """Begins its command."""
 
-    def run(self, directory: Path, *argv: object) -> Outcome:
+    def run(self, directory, *argv):
         """The command in the client's place."""
         process = start(directory, *argv, "--cluster", self.address, prefix=self.client)
         return finish(process, 200)
 
 
-def ip(*argv: str) -> None:
+def ip(*argv):
     done = subprocess.run(["ip", *argv], capture_output=True, text=True, check=False)
     if done.returncode:
         raise OSError(f"ip {' '.join(argv)}: {done.stderr.strip()}")
 
 
 @contextmanager
-def namespaces(names: tuple[str, ...]) -> Iterator[dict[str, str]]:
+def namespaces(names):
     """Network namespaces around a bridge, and their names; the first is NETWORK.1, and so on."""
     full = {name: f"wt-{os.getpid()}-{name}" for name in ("hub", *names)}
     with ExitStack() as stack:
@@ -89,10 +82,10 @@ def namespaces(names: tuple[str, ...]) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def hosts_in_namespaces(tmp_path: Path, client: Path) -> Iterator[Hosts]:
+def hosts_in_namespaces(tmp_path, client):
     """Four hosts, each with a network, and all but the client with a file system, of its own."""
 
-    def on(name: str) -> tuple[str, ...]:
+    def on(name):
         apart = ("unshare", "--mount", "--ipc", "--uts", "--pid", "--fork", "--kill-child", "--")
         hiding = ("sh", "-c", HIDING, "sh", str(client), name)
         return ("ip", "netns", "exec", full[name], *apart, *hiding)
@@ -121,16 +114,15 @@ def hosts_in_namespaces(tmp_path: Path, client: Path) -> Iterator[Hosts]:
         yield hosts
 
 
-def looked_around(hosts: Hosts, client: Path) -> list[tuple[str, list[str], str]]:
+def looked_around(hosts, client):
     """The name of each host, what it sees in the client's directory, and its network."""
     look = [*hosts.client, sys.executable, "-c", LOOK_AROUND, hosts.address, str(client)]
     done = subprocess.run(look, check=True, capture_output=True, text=True, timeout=120)
-    found: list[tuple[str, list[str], str]] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)
 
 
 @contextmanager
-def hosts_as_processes(tmp_path: Path, client: Path) -> Iterator[Hosts]:
+def hosts_as_processes(tmp_path, client):
     """Processes with other directories, homes and places for temporary files."""
     with ExitStack() as stack:
         scheduler, address = start_scheduler(tmp_path / "scheduler")
@@ -141,7 +133,7 @@ def hosts_as_processes(tmp_path: Path, client: Path) -> Iterator[Hosts]:
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def here(tmp_path_factory):
     """All three commands without a cluster, and their results in a file each."""
     directory = tmp_path_factory.mktemp("here")
     for argv in (TRAIN, EVALUATE, SELECT):
@@ -152,7 +144,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["namespaces", "processes"])
-def test_the_commands_on_other_hosts(here: Path, tmp_path: Path, kind: str) -> None:
+def test_the_commands_on_other_hosts(here, tmp_path, kind):
     make = hosts_in_namespaces if kind == "namespaces" else hosts_as_processes
     client = tmp_path / "client"
     client.mkdir()
@@ -170,7 +162,7 @@ def test_the_commands_on_other_hosts(here: Path, tmp_path: Path, kind: str) -> N
         assert (client / model).read_bytes() == (here / model).read_bytes(), model
 
 
-def without_clock(value: object) -> object:
+def without_clock(value):
     """A result without the numbers that the clock gave."""
     if isinstance(value, dict):
         kept = {n: each for n, each in value.items() if "second" not in n}

@@ -1,14 +1,11 @@
 """Whatever is killed, and whenever: topics are those that one machine finds, undisturbed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
 import time
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -33,32 +30,25 @@ from tests.pipeline.cluster.processes import (
 )
 from tests.pipeline.support import finish, looks_of, wait_until
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from pipeline.cluster.cluster import Cluster
-    from tests.pipeline.support import Outcome
-
 LOCAL = (*TRAIN, "--cluster", "local:2")
 
 
 @pytest.fixture(scope="module")
-def local() -> Iterator[Cluster]:
+def local():
     """Two processes, as `--cluster local:2` has them."""
     with cluster_of("local:2") as cluster:
         assert cluster is not None
         yield cluster
 
 
-def process_ids(cluster: Cluster) -> list[int]:
+def process_ids(cluster):
     return sorted(cluster.client.run(os.getpid).values())
 
 
 COUNTS = sparse.csr_array(np.random.default_rng(0).poisson(0.2, size=(800, 50)).astype(np.int32))
 
 
-def trained(cluster: Cluster | None, when: Callable[[int], None] = lambda _: None) -> bytes:
+def trained(cluster, when=lambda _: None):
     """Topics of eight batches; `when` is called after each."""
     model = OnlineLDA(3, alpha="learned", batch_size=200, n_passes=2, random_state=1, n_jobs=1)
     submit = ClusterEStep(cluster, 1, 0, "workers") if cluster else None
@@ -68,14 +58,14 @@ def trained(cluster: Cluster | None, when: Callable[[int], None] = lambda _: Non
 
 
 @pytest.mark.slow
-def test_a_lost_worker_costs_its_tasks_alone(local: Cluster) -> None:
+def test_a_lost_worker_costs_its_tasks_alone(local):
     """It is stopped, so that it is given work, and dies of what is sent to it."""
     first, second = local.share([3]), local.share({"factor": 5})
     assert list(local.ordered_map(tasks.times_shared, [1], first, second)) == [15]
     victim = process_ids(local)[0]
     killer = threading.Timer(0.5, os.kill, (victim, signal.SIGKILL))
 
-    def stop(n: int) -> None:
+    def stop(n):
         if n == 2:
             os.kill(victim, signal.SIGSTOP)
             killer.start()
@@ -87,12 +77,12 @@ def test_a_lost_worker_costs_its_tasks_alone(local: Cluster) -> None:
 
 
 @pytest.mark.slow
-def test_all_workers_are_lost(local: Cluster, tmp_path: Path) -> None:
+def test_all_workers_are_lost(local, tmp_path):
     """One after the other, and then a task takes its worker along."""
     wait_until(lambda: len(process_ids(local)) == 2, 60, "none came in place of a lost worker")
     victims = process_ids(local)
 
-    def kill(n: int) -> None:
+    def kill(n):
         if n in (1, 3):
             os.kill(victims.pop(), signal.SIGKILL)  # at the second there may be no other yet
 
@@ -104,9 +94,7 @@ def test_all_workers_are_lost(local: Cluster, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_task_that_kills_every_worker_is_given_up_and_named(
-    local: Cluster, tmp_path: Path
-) -> None:
+def test_a_task_that_kills_every_worker_is_given_up_and_named(local, tmp_path):
     function = partial(tasks.end_process, path=str(tmp_path / "calls"), times=10**6)
     with pytest.raises(TaskKilledError) as caught:
         list(local.map(function, range(8), max_worker_deaths=1))
@@ -120,16 +108,16 @@ def test_a_task_that_kills_every_worker_is_given_up_and_named(
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory):
     return make_run(tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture
-def directory(made: Path, tmp_path: Path) -> Path:
+def directory(made, tmp_path):
     return to_be_trained(made, tmp_path / "client")
 
 
-def assert_same_run(directory: Path, made: Path) -> None:
+def assert_same_run(directory, made):
     """The file of the model to the byte, and what was seen on the way."""
     one, other = (each / "runs/x/model.npz" for each in (directory, made))
     assert one.read_bytes() == other.read_bytes()
@@ -137,7 +125,7 @@ def assert_same_run(directory: Path, made: Path) -> None:
     assert not [*directory.rglob("*.partial")]
 
 
-def go_on(directory: Path, made: Path, argv: tuple[object, ...], pause: float = 0.0) -> Outcome:
+def go_on(directory, made, argv, pause=0.0):
     """The same command again, which goes on and comes to its end."""
     outcome = finish(start(directory, *argv, pause=pause), 120)
     assert outcome.code == 0, outcome.err
@@ -147,7 +135,7 @@ def go_on(directory: Path, made: Path, argv: tuple[object, ...], pause: float = 
 
 
 @pytest.mark.slow
-def test_five_workers_killed_in_a_run(directory: Path, made: Path) -> None:
+def test_five_workers_killed_in_a_run(directory, made):
     kill_at = (5, 16, 28, 41, 52)
     outcome = finish(start(directory, *LOCAL, pause=0.15, kill_at=kill_at), 180)
     assert outcome.code == 0, outcome.err
@@ -158,7 +146,7 @@ def test_five_workers_killed_in_a_run(directory: Path, made: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_the_client_is_killed(directory: Path, made: Path, number: signal.Signals) -> None:
+def test_the_client_is_killed(directory, made, number):
     process = start(directory, *LOCAL, pause=0.05)
     wait_for_steps(directory, N_STEPS // 3, process)
     if number == signal.SIGINT:
@@ -176,7 +164,7 @@ def test_the_client_is_killed(directory: Path, made: Path, number: signal.Signal
 
 
 @pytest.mark.slow
-def test_the_scheduler_is_killed(directory: Path, made: Path, tmp_path: Path) -> None:
+def test_the_scheduler_is_killed(directory, made, tmp_path):
     """Code 75 and a checkpoint; another scheduler, and the same command goes on."""
     with ExitStack() as stack:
         scheduler, address = start_scheduler(tmp_path / "scheduler")
@@ -198,7 +186,7 @@ def test_the_scheduler_is_killed(directory: Path, made: Path, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_the_scheduler_comes_back_in_time(directory: Path, made: Path, tmp_path: Path) -> None:
+def test_the_scheduler_comes_back_in_time(directory, made, tmp_path):
     """On its old port, with workers: training goes on by itself, to the same topics."""
     with ExitStack() as stack:
         scheduler, address = start_scheduler(tmp_path / "scheduler")
@@ -223,7 +211,7 @@ def test_the_scheduler_comes_back_in_time(directory: Path, made: Path, tmp_path:
 
 
 @pytest.mark.slow
-def test_a_signal_while_all_workers_are_gone(directory: Path, made: Path, tmp_path: Path) -> None:
+def test_a_signal_while_all_workers_are_gone(directory, made, tmp_path):
     with ExitStack() as stack:
         scheduler, address = start_scheduler(tmp_path / "scheduler")
         stack.callback(end, scheduler)

@@ -1,10 +1,7 @@
 """One result: fetched however long that takes, made again when lost, given up when it must be."""
 
-from __future__ import annotations
-
 import signal
 import time
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
@@ -25,29 +22,22 @@ from pipeline.interrupts import Deferred, signals_handled_by
 from tests.pipeline.cluster import tasks
 from tests.pipeline.cluster.workers import threads_as_workers
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from distributed import Future
-
-    from pipeline.cluster.cluster import Cluster
-
 
 class Begin:
     """Begins a task, and counts how often."""
 
-    def __init__(self, cluster: Cluster, function: Any, *arguments: Any) -> None:
+    def __init__(self, cluster, function, *arguments):
         self.cluster, self.function, self.arguments, self.times = cluster, function, arguments, 0
 
-    def __call__(self) -> Future[Any]:
+    def __call__(self):
         self.times += 1
         return self.cluster.submit(self.function, *self.arguments)
 
 
-def test_a_result_that_takes_long_to_come_is_not_made_again(two: Cluster) -> None:
+def test_a_result_that_takes_long_to_come_is_not_made_again(two):
     begin = Begin(two, tasks.large, 0)
     with mock.patch.object(work_module, "FETCH_SECONDS", 0.001):
-        work: RemoteTask[bytes] = RemoteTask(two, begin)
+        work = RemoteTask(two, begin)
         checks = 0
         while (found := work.poll(0.01)) is None:
             checks += 1
@@ -56,35 +46,35 @@ def test_a_result_that_takes_long_to_come_is_not_made_again(two: Cluster) -> Non
     assert begin.times == 1
 
 
-def test_a_result_that_is_not_there_yet_is_waited_for(two: Cluster) -> None:
+def test_a_result_that_is_not_there_yet_is_waited_for(two):
     begin = Begin(two, tasks.sleep_and_double, 4, 0.3)
-    work: RemoteTask[int] = RemoteTask(two, begin)
+    work = RemoteTask(two, begin)
     assert work.poll(0.01) is None
     assert work.result() == 8
     assert begin.times == 1
 
 
-def test_a_result_that_was_cancelled_is_made_again(two: Cluster) -> None:
+def test_a_result_that_was_cancelled_is_made_again(two):
     begin = Begin(two, tasks.sleep_and_double, 4, 0.3)
-    work: RemoteTask[int] = RemoteTask(two, begin)
+    work = RemoteTask(two, begin)
     work.future.cancel(force=True)
     assert work.result() == 8
     assert begin.times == 2
 
 
-def test_workers_that_die_again_and_again(two: Cluster) -> None:
+def test_workers_that_die_again_and_again(two):
     begin = Begin(two, tasks.fail_as_if_killed, 3)
-    work: RemoteTask[int] = RemoteTask(two, begin)
+    work = RemoteTask(two, begin)
     with pytest.raises(TaskKilledError, match="too little memory"):
         work.result()
     assert begin.times == MAX_WORKER_DEATHS
 
 
-def test_what_cannot_be_sent_at_once_is_sent_again(two: Cluster) -> None:
+def test_what_cannot_be_sent_at_once_is_sent_again(two):
     begin = Begin(two, tasks.double, 4)
     errors = [OSError("gone"), TimeoutError("slow"), KeyError("worker")]
 
-    def failing() -> Future[Any]:
+    def failing():
         if errors:
             raise errors.pop()
         return begin()
@@ -92,8 +82,8 @@ def test_what_cannot_be_sent_at_once_is_sent_again(two: Cluster) -> None:
     assert RemoteTask(two, failing).result() == 8
 
 
-def test_software_that_a_worker_lacks(two: Cluster, tmp_path: Path) -> None:
-    work: RemoteTask[int] = RemoteTask(
+def test_software_that_a_worker_lacks(two, tmp_path):
+    work = RemoteTask(
         two,
         Begin(two, tasks.fail_with, 3, ModuleNotFoundError("No module named 'x'"), "/dev/null", 9),
     )
@@ -105,7 +95,7 @@ def test_software_that_a_worker_lacks(two: Cluster, tmp_path: Path) -> None:
         work.result()
 
 
-def test_without_workers_it_waits_for_some() -> None:
+def test_without_workers_it_waits_for_some():
     with threads_as_workers(1) as cluster:
         local = cluster.client.cluster
         assert list(cluster.ordered_map(tasks.double, [1])) == [2]
@@ -123,7 +113,7 @@ def test_without_workers_it_waits_for_some() -> None:
         assert cluster.n_threads >= 1
 
 
-def test_lost_workers_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
+def test_lost_workers_are_told_of(caplog):
     with threads_as_workers(2) as cluster, caplog.at_level("INFO", "pipeline"):
         cluster._look_at_workers()
         assert not caplog.messages
@@ -138,9 +128,7 @@ def test_lost_workers_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
-def test_without_workers_it_does_not_wait_for_ever(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_workers_it_does_not_wait_for_ever(monkeypatch, caplog):
     monkeypatch.setattr(workers_module, "PATIENCE_SECONDS", 0.5)
     with threads_as_workers(0) as cluster:
         started = time.monotonic()
@@ -153,7 +141,7 @@ def test_without_workers_it_does_not_wait_for_ever(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_there_are_no_workers(number: signal.Signals) -> None:
+def test_a_signal_while_there_are_no_workers(number):
     """In training a signal waits for the end of a step, which would never come."""
     with threads_as_workers(0) as cluster, signals_handled_by(Deferred()):
         cluster.client.loop.call_later(0.5, signal.raise_signal, number)
@@ -166,15 +154,15 @@ def test_a_signal_while_there_are_no_workers(number: signal.Signals) -> None:
     assert caught.value.exit_code == 128 + number
 
 
-def test_with_workers_a_signal_waits(two: Cluster) -> None:
+def test_with_workers_a_signal_waits(two):
     deferred = Deferred()
     with signals_handled_by(deferred):
         signal.raise_signal(signal.SIGTERM)
-        work: RemoteTask[int] = RemoteTask(two, Begin(two, tasks.sleep_and_double, 4, 1.3))
+        work = RemoteTask(two, Begin(two, tasks.sleep_and_double, 4, 1.3))
         assert work.result() == 8
     assert deferred.signal_number == signal.SIGTERM
 
 
-def test_a_cluster_that_is_lost_is_worth_another_try() -> None:
+def test_a_cluster_that_is_lost_is_worth_another_try():
     assert exit_code_of(ClusterLostError("gone")) == TRY_AGAIN
     assert exit_code_of(ClusterError("no")) == 1

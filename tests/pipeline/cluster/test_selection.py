@@ -1,7 +1,5 @@
 """`select --cluster`: runs in slices on workers that get lost, the same bytes as on one machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -11,7 +9,6 @@ import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -27,19 +24,7 @@ from pipeline.selection import run_slice
 from pipeline.selection.run_slice import CorpusPlace, RunSlice, run_files, train_slice
 from pipeline.selection.scores import estimates_here
 from tests.pipeline.cluster.bench import DISK_FULL, KILLED, LOST, Bench
-from tests.pipeline.support import (
-    MADE_UP,
-    Outcome,
-    call,
-    files_of,
-    finish,
-    session_of,
-    spawn,
-    wait_until,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests.pipeline.support import MADE_UP, call, files_of, finish, session_of, spawn, wait_until
 
 PAIRS = (
     *(pair for pair in zip(MADE_UP[::2], MADE_UP[1::2], strict=True) if pair[0] != "--topics"),
@@ -50,9 +35,9 @@ RUNS = ("topics-2", "topics-3", "topics-4")
 
 
 @contextmanager
-def cluster_is(bench: Bench) -> Iterator[None]:
+def cluster_is(bench):
     @contextmanager
-    def cluster_of(address: str) -> Iterator[Any]:
+    def cluster_of(address):
         yield bench if address else None
 
     with mock.patch("pipeline.selection.select.cluster_of", cluster_of):
@@ -63,21 +48,21 @@ def cluster_is(bench: Bench) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_this_process(monkeypatch):
     """Nothing was sent before, and nothing is drawn."""
     monkeypatch.setattr(run_slice, "_sent_corpora", run_slice._SentCorpora())
     monkeypatch.setattr("pipeline.selection.select.plot_selection", lambda *_: None)
 
 
 @pytest.fixture
-def _short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_slices(monkeypatch):
     """Each slice is a step."""
     monkeypatch.setattr(selection, "FIRST_SECONDS", 0.0)
     monkeypatch.setattr(selection, "SLICE_SECONDS", 0.0)
     monkeypatch.setattr(selection, "OVERHEADS", 0)
 
 
-def select(cwd: Path, bench: Bench | None = None, *more: object) -> Outcome:
+def select(cwd, bench=None, *more):
     if bench is None:
         return call("select", *SETTINGS, *more, cwd=cwd)
     with cluster_is(bench):
@@ -85,7 +70,7 @@ def select(cwd: Path, bench: Bench | None = None, *more: object) -> Outcome:
 
 
 @pytest.fixture(scope="module")
-def here(tiny_finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def here(tiny_finished, tmp_path_factory):
     """A directory with a choice that was made without a cluster."""
     directory = tmp_path_factory.mktemp("here")
     shutil.copytree(tiny_finished, directory, dirs_exist_ok=True)
@@ -94,7 +79,7 @@ def here(tiny_finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def assert_same(found: Path, expected: Path) -> None:
+def assert_same(found, expected):
     """Two directories hold the same models, to the byte, and the same table."""
     tables = []
     for directory in (found, expected):
@@ -116,7 +101,7 @@ def assert_same(found: Path, expected: Path) -> None:
 
 
 @pytest.mark.usefixtures("_short_slices")
-def test_the_same_bytes_whatever_is_lost(tiny: Path, here: Path) -> None:
+def test_the_same_bytes_whatever_is_lost(tiny, here):
     fates = {1: LOST, 4: KILLED, 5: DISK_FULL, 6: LOST, 9: KILLED}
     bench = Bench(n_threads=2, fate=lambda n: fates.get(n, ""))
     outcome = select(tiny, bench)
@@ -137,15 +122,13 @@ def test_the_same_bytes_whatever_is_lost(tiny: Path, here: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_short_slices")
-def test_at_most_as_many_runs_as_threads(tiny: Path) -> None:
+def test_at_most_as_many_runs_as_threads(tiny):
     bench = Bench(n_threads=1)
     assert select(tiny, bench).code == 0
     assert bench.trained == sorted(bench.trained, reverse=True)
 
 
-def test_workers_that_see_no_file_are_sent_the_corpus(
-    tiny: Path, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_that_see_no_file_are_sent_the_corpus(tiny, here, monkeypatch):
     monkeypatch.setattr(selection, "FIRST_SECONDS", 0.02)
     monkeypatch.setattr(selection, "OVERHEADS", 0)
     monkeypatch.setattr(CorpusPlace, "is_seen", lambda _: False)
@@ -158,7 +141,7 @@ def test_workers_that_see_no_file_are_sent_the_corpus(
     assert_same(tiny, here)
 
 
-def test_a_corpus_that_is_too_large_to_be_sent(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_corpus_that_is_too_large_to_be_sent(tiny, monkeypatch):
     monkeypatch.setattr(selection, "MAX_SENT", 100)
     monkeypatch.setattr(CorpusPlace, "is_seen", lambda _: False)
     outcome = select(tiny, Bench())
@@ -168,8 +151,8 @@ def test_a_corpus_that_is_too_large_to_be_sent(tiny: Path, monkeypatch: pytest.M
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_short_slices")
-def test_interrupted_and_gone_on(tiny: Path, here: Path) -> None:
-    def interrupt(number: int) -> None:
+def test_interrupted_and_gone_on(tiny, here):
+    def interrupt(number):
         if number == 5:
             os.kill(os.getpid(), signal.SIGTERM)
 
@@ -194,8 +177,8 @@ def test_interrupted_and_gone_on(tiny: Path, here: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_short_slices")
-def test_a_cluster_that_is_lost(tiny: Path, here: Path) -> None:
-    def lose(number: int) -> None:
+def test_a_cluster_that_is_lost(tiny, here):
+    def lose(number):
         if number >= 5:
             raise ClusterLostError("gone")
 
@@ -205,13 +188,13 @@ def test_a_cluster_that_is_lost(tiny: Path, here: Path) -> None:
     assert_same(tiny, here)
 
 
-def test_a_task_at_which_workers_die(tiny: Path) -> None:
+def test_a_task_at_which_workers_die(tiny):
     outcome = select(tiny, Bench(fate=lambda _: KILLED))
     assert outcome.code == 1
     assert re.search("run topics-[34]: workers died again and again", outcome.error)
 
 
-def test_an_error_of_a_slice_ends_the_command(tiny: Path) -> None:
+def test_an_error_of_a_slice_ends_the_command(tiny):
     bench = Bench()
     with (
         mock.patch.object(run_slice, "train", side_effect=ZeroDivisionError("ours")),
@@ -222,7 +205,7 @@ def test_an_error_of_a_slice_ends_the_command(tiny: Path) -> None:
 
 
 @pytest.mark.slow
-def test_parts_on_disk(tiny: Path, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_on_disk(tiny, here, monkeypatch):
     monkeypatch.setattr(mapped_split, "LARGE_BYTES", 0)
     outcome = select(tiny, Bench())
     assert outcome.code == 0, outcome.err
@@ -235,7 +218,7 @@ def test_parts_on_disk(tiny: Path, here: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_short_slices")
 @pytest.mark.parametrize("model", ["gibbs", "gamma-poisson", "poisson-mrf"])
-def test_other_models(tiny: Path, model: str) -> None:
+def test_other_models(tiny, model):
     argv = [each for pair in PAIRS if pair[0] != "--batch-size" for each in pair]
     argv += ["--model", model, "--max-passes", "3", "--bigrams", "none"]
     runs = tiny / f"runs/select-{model}"
@@ -252,7 +235,7 @@ def test_other_models(tiny: Path, model: str) -> None:
     assert found[0] == found[1]
 
 
-def test_an_address_that_is_none_leaves_nothing_behind(tiny: Path) -> None:
+def test_an_address_that_is_none_leaves_nothing_behind(tiny):
     before = files_of(tiny)
     outcome = call("select", *SETTINGS, "--cluster", "nowhere", cwd=tiny)
     assert outcome.code == 2
@@ -261,13 +244,13 @@ def test_an_address_that_is_none_leaves_nothing_behind(tiny: Path) -> None:
     assert not (tiny / "runs/select-online").exists()
 
 
-def slice_of(run: RunDirectory, seconds: float, *names: str) -> RunSlice:
+def slice_of(run, seconds, *names):
     files = {name: (run.path / name).read_bytes() for name in names}
     place = CorpusPlace.of(run.corpus_path)
     return RunSlice(run.path.name, str(run.path.parent), files, place, seconds)
 
 
-def test_a_slice_brings_back_what_changed(here: Path) -> None:
+def test_a_slice_brings_back_what_changed(here):
     run = RunDirectory(here / "runs/select-online/topics-4")
     begun = ("settings.toml", "bigrams.tsv", "provenance.json")
     before = files_of(here)
@@ -292,7 +275,7 @@ def test_a_slice_brings_back_what_changed(here: Path) -> None:
     assert files_of(here) == before
 
 
-def test_another_corpus_at_the_same_place_is_not_taken(here: Path) -> None:
+def test_another_corpus_at_the_same_place_is_not_taken(here):
     place = CorpusPlace.of(here / "runs/select-online/topics-4/corpus")
     assert Path(place.path).is_absolute()
     assert place.is_seen()
@@ -300,14 +283,14 @@ def test_another_corpus_at_the_same_place_is_not_taken(here: Path) -> None:
     assert not CorpusPlace("/no/such/directory", place.header).is_seen()
 
 
-def test_a_corpus_of_which_a_file_is_missing_is_not_seen(tiny: Path) -> None:
+def test_a_corpus_of_which_a_file_is_missing_is_not_seen(tiny):
     place = CorpusPlace.of(tiny / "runs/tiny/corpus")
     assert place.is_seen()
     (Path(place.path) / next(iter(place.sizes))).write_bytes(b"")
     assert not place.is_seen()
 
 
-def test_sent_corpora_stay_as_long_as_they_are_used() -> None:
+def test_sent_corpora_stay_as_long_as_they_are_used():
     kept = run_slice._SentCorpora()
     one, other = (CorpusPlace("/no/such/directory", name) for name in (b"one", b"other"))
     assert kept.enter(one, None) is None
@@ -327,7 +310,7 @@ def test_sent_corpora_stay_as_long_as_they_are_used() -> None:
     assert kept.enter(one, None) is None
 
 
-def test_training_ends_when_nobody_waits_for_it() -> None:
+def test_training_ends_when_nobody_waits_for_it():
     task = SimpleNamespace(state="executing")
     worker = SimpleNamespace(
         get_current_task=lambda: "key", state=SimpleNamespace(tasks={"key": task})
@@ -343,11 +326,11 @@ def test_training_ends_when_nobody_waits_for_it() -> None:
         clock()
 
 
-def test_signals_are_left_to_the_main_thread() -> None:
+def test_signals_are_left_to_the_main_thread():
     before = signal.getsignal(signal.SIGTERM)
-    found: list[Any] = []
+    found = []
 
-    def work() -> None:
+    def work():
         with signals_handled_by(raise_interrupted):
             found.append(signal.getsignal(signal.SIGTERM))
 
@@ -357,7 +340,7 @@ def test_signals_are_left_to_the_main_thread() -> None:
     assert found == [before]
 
 
-def test_scores_are_those_of_one_machine(tiny_gibbs: Path, here: Path) -> None:
+def test_scores_are_those_of_one_machine(tiny_gibbs, here):
     models = [
         tiny_gibbs / "runs/gibbs/model.npz",
         *(here / "runs/select-online" / name / "model.npz" for name in RUNS[1:]),
@@ -379,7 +362,7 @@ def test_scores_are_those_of_one_machine(tiny_gibbs: Path, here: Path) -> None:
 
 
 @pytest.mark.slow
-def test_workers_of_a_real_cluster_are_killed(tiny: Path, here: Path) -> None:
+def test_workers_of_a_real_cluster_are_killed(tiny, here):
     process = spawn("select", *SETTINGS, "--cluster", "local:2", cwd=tiny)
     runs = tiny / "runs/select-online"
     wait_until(lambda: list(runs.glob("*/checkpoints/latest.npz")), 120, "nothing was trained")
@@ -398,7 +381,7 @@ def test_workers_of_a_real_cluster_are_killed(tiny: Path, here: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_client_is_killed_and_the_command_given_again(tiny: Path, here: Path) -> None:
+def test_the_client_is_killed_and_the_command_given_again(tiny, here):
     process = spawn("select", *SETTINGS, "--cluster", "local:2", cwd=tiny)
     runs = tiny / "runs/select-online"
     wait_until(
@@ -414,7 +397,7 @@ def test_the_client_is_killed_and_the_command_given_again(tiny: Path, here: Path
     assert_same(tiny, here)
 
 
-def workers_of(client: int) -> list[int]:
+def workers_of(client):
     """Processes of its session that work for it, under nannies."""
     found = []
     for pid in session_of(client):

@@ -1,11 +1,8 @@
 """Many tasks: as they come, some ahead, in order if wanted, and cancelled when nobody waits."""
 
-from __future__ import annotations
-
 import re
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
@@ -14,20 +11,14 @@ from pipeline.cluster.remote_task import MAX_TRIES, RemoteTask
 from pipeline.errors import ClusterError, TaskKilledError
 from tests.pipeline.cluster import tasks
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
-    from pipeline.cluster.cluster import Cluster
-
-
-def test_results_of_every_item_once(two: Cluster) -> None:
+def test_results_of_every_item_once(two):
     found = list(two.map(tasks.double, range(50)))
     assert sorted(found) == [(i, 2 * i) for i in range(50)]
     assert list(two.map(tasks.double, [])) == []
 
 
-def test_as_they_come(two: Cluster) -> None:
+def test_as_they_come(two):
     """The first takes long: most others are there before it."""
     order = [index for index, _ in two.map(tasks.slow_if_first, range(20))]
     assert sorted(order) == list(range(20))
@@ -36,10 +27,10 @@ def test_as_they_come(two: Cluster) -> None:
 
 
 @pytest.mark.parametrize("ahead", [1, 2, 5])
-def test_items_are_taken_as_workers_get_free(two: Cluster, ahead: int) -> None:
+def test_items_are_taken_as_workers_get_free(two, ahead):
     taken = 0
 
-    def items() -> Iterator[int]:
+    def items():
         nonlocal taken
         for i in range(40):
             taken += 1
@@ -52,11 +43,11 @@ def test_items_are_taken_as_workers_get_free(two: Cluster, ahead: int) -> None:
     assert taken == given == 40
 
 
-def test_while_one_takes_long_few_behind_it_are_made(two: Cluster, tmp_path: Path) -> None:
+def test_while_one_takes_long_few_behind_it_are_made(two, tmp_path):
     """Else results that wait for the first would fill the memory."""
-    taken: list[int] = []
+    taken = []
 
-    def items() -> Iterator[str]:
+    def items():
         for i in range(200):
             taken.append(i)
             yield str(tmp_path / "first" if i == 0 else tmp_path)
@@ -65,7 +56,7 @@ def test_while_one_takes_long_few_behind_it_are_made(two: Cluster, tmp_path: Pat
     with mock.patch("pipeline.cluster.cluster.POLL_SECONDS", 0.05):
         seconds, start = 1.0, time.monotonic()
 
-        def end(_: object = None) -> bool:
+        def end(_=None):
             if time.monotonic() - start > seconds:
                 (tmp_path / "first").touch()
             return True
@@ -78,7 +69,7 @@ def test_while_one_takes_long_few_behind_it_are_made(two: Cluster, tmp_path: Pat
     assert len(taken) == 200
 
 
-def test_shared_values_are_sent_once(two: Cluster) -> None:
+def test_shared_values_are_sent_once(two):
     first, second = two.share([3]), two.share({"factor": 5})
     with mock.patch.object(two, "scatter", wraps=two.scatter) as scatter:
         for _ in range(2):
@@ -87,7 +78,7 @@ def test_shared_values_are_sent_once(two: Cluster) -> None:
     assert scatter.call_count == 2
 
 
-def test_shared_values_that_nobody_holds_any_more_are_sent_again(two: Cluster) -> None:
+def test_shared_values_that_nobody_holds_any_more_are_sent_again(two):
     first, second = two.share([3]), two.share({"factor": 5})
     assert list(two.ordered_map(tasks.times_shared, [1], first, second)) == [15]
     sent = first.future
@@ -97,7 +88,7 @@ def test_shared_values_that_nobody_holds_any_more_are_sent_again(two: Cluster) -
 
 
 @pytest.mark.parametrize("error", [ValueError("bad"), ClusterError("worse"), KeyError("worst")])
-def test_exceptions_are_raised_here(two: Cluster, tmp_path: Path, error: Exception) -> None:
+def test_exceptions_are_raised_here(two, tmp_path, error):
     path = str(tmp_path / "calls")
     items = range(8)
     with pytest.raises(type(error), match=re.escape(str(error))):
@@ -108,7 +99,7 @@ def test_exceptions_are_raised_here(two: Cluster, tmp_path: Path, error: Excepti
 @pytest.mark.parametrize(
     "error", [OSError("unreachable"), TimeoutError("slow"), FileNotFoundError("gone")]
 )
-def test_an_os_error_is_tried_twice_more(two: Cluster, tmp_path: Path, error: Exception) -> None:
+def test_an_os_error_is_tried_twice_more(two, tmp_path, error):
     path = tmp_path / "calls"
     function = fails_with(error, str(path), MAX_TRIES - 1)
     assert sorted(two.map(function, range(8))) == [(i, 2 * i) for i in range(8)]
@@ -119,12 +110,12 @@ def test_an_os_error_is_tried_twice_more(two: Cluster, tmp_path: Path, error: Ex
     assert path.stat().st_size == MAX_TRIES
 
 
-def fails_with(error: Exception, path: str, times: int) -> Any:
+def fails_with(error, path, times):
     return partial(tasks.fail_with, error=error, path=path, times=times)
 
 
-def test_an_exception_of_the_items_is_raised_and_the_rest_cancelled(two: Cluster) -> None:
-    def items() -> Iterator[int]:
+def test_an_exception_of_the_items_is_raised_and_the_rest_cancelled(two):
+    def items():
         yield from range(3)
         raise ValueError("no more")
 
@@ -133,19 +124,17 @@ def test_an_exception_of_the_items_is_raised_and_the_rest_cancelled(two: Cluster
 
 
 @pytest.mark.parametrize("name", ["map", "ordered_map"])
-def test_what_is_under_way_is_cancelled_when_nobody_waits(
-    two: Cluster, tmp_path: Path, name: str
-) -> None:
-    def items() -> Iterator[Any]:
+def test_what_is_under_way_is_cancelled_when_nobody_waits(two, tmp_path, name):
+    def items():
         yield from range(40)
 
     directory = str(tmp_path)
     function = partial(tasks.note_and_wait, directory=directory, end="end")
     results = getattr(two, name)(function, items(), ahead=4)
-    cancelled: list[RemoteTask[Any]] = []
+    cancelled = []
     cancel = RemoteTask.cancel
 
-    def noted(work: RemoteTask[Any]) -> None:
+    def noted(work):
         cancelled.append(work)
         cancel(work)
 
@@ -164,9 +153,7 @@ def test_what_is_under_way_is_cancelled_when_nobody_waits(
 
 
 @pytest.mark.parametrize("max_worker_deaths", [1, 2])
-def test_a_task_at_which_workers_die_is_named(
-    two: Cluster, tmp_path: Path, max_worker_deaths: int
-) -> None:
+def test_a_task_at_which_workers_die_is_named(two, tmp_path, max_worker_deaths):
     """Not one of those that were beside it."""
     log = tmp_path / "log"
     function = partial(tasks.killed, log=str(log), always=(5,), once=(1, 4, 6))
@@ -177,9 +164,7 @@ def test_a_task_at_which_workers_die_is_named(
 
 
 @pytest.mark.parametrize("name", ["map", "ordered_map"])
-def test_tasks_that_died_beside_others_are_tried_alone(
-    two: Cluster, tmp_path: Path, name: str
-) -> None:
+def test_tasks_that_died_beside_others_are_tried_alone(two, tmp_path, name):
     log, once = tmp_path / "log", (0, 4, 5, 19)
     function = partial(tasks.killed, log=str(log), always=(), once=once)
     found = list(getattr(two, name)(function, range(20), max_worker_deaths=1))

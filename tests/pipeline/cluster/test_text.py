@@ -1,20 +1,17 @@
 """The text stage on workers: the same bits as here, whatever they see, and whatever kills them."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from corpora import Article, ArticleStore, Corpus, CorpusFormatError, TextSettings, TokenStore
+from corpora import Article, ArticleStore, CorpusFormatError, TextSettings, TokenStore
 from corpora.errors import MissingModelError
 from corpora.tokens import store as store_module
-from corpora.tokens.workers import AnnotationFile, ArticlesToAnnotate
+from corpora.tokens.workers import AnnotationFile
 from pipeline.cluster.connection import cluster_of
 from pipeline.errors import TaskKilledError
 from pipeline.runs.run_directory import RunDirectory
@@ -25,12 +22,6 @@ from pipeline.text.on_cluster import TextWorkers
 from tests.corpora.tokens.models import save_all_nouns
 from tests.corpora.tokens.scripted import DEADLY, nouns, prepare_scripted
 from tests.corpora.tokens.test_store import articles, content
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from corpora.tokens.workers import ShardAnnotation
-    from pipeline.text.on_cluster import ShardItem
 
 NOWHERE = "/no/such/directory"
 SETTINGS = TrainSettings(
@@ -51,13 +42,7 @@ class Bench:
         Whether workers die at an item.
     """
 
-    def __init__(
-        self,
-        n_threads: int = 2,
-        *,
-        is_elsewhere: bool = False,
-        kills: Callable[[Any], bool] = lambda _: False,
-    ) -> None:
+    def __init__(self, n_threads=2, *, is_elsewhere=False, kills=lambda _: False):
         self.n_threads, self.is_elsewhere, self.kills = n_threads, is_elsewhere, kills
         self.max_worker_deaths = 0
         """How often the last map was to let workers die at an item."""
@@ -65,12 +50,10 @@ class Bench:
         self.n_sent = 0
         """Items that brought their bytes along."""
 
-    def share(self, value: Any) -> Any:
+    def share(self, value):
         return pickle.dumps(value)
 
-    def map(
-        self, function: Any, items: Iterable[Any], *shared: Any, max_worker_deaths: int = 3
-    ) -> Iterator[tuple[int, Any]]:
+    def map(self, function, items, *shared, max_worker_deaths=3):
         assert not shared
         self.max_worker_deaths = max_worker_deaths
         iterator = enumerate(items)
@@ -82,19 +65,19 @@ class Bench:
                     raise error
                 yield index, self._done(function, item, shared)
 
-    def ordered_map(self, function: Any, items: Iterable[Any], *shared: Any) -> Iterator[Any]:
+    def ordered_map(self, function, items, *shared):
         iterator = iter(items)
         while some := [each for _, each in zip(range(self.n_threads), iterator, strict=False)]:
             yield from [self._done(function, item, shared) for item in some]
 
-    def changed(self, articles: ArticlesToAnnotate) -> ArticlesToAnnotate:
+    def changed(self, articles):
         """What a worker makes of them."""
         assert Path(articles.store).is_absolute()
         model = articles.settings.spacy_model
         assert model.startswith("blank:") or Path(model).is_absolute()
         return replace(articles, store=NOWHERE) if self.is_elsewhere else articles
 
-    def _done(self, function: Any, item: Any, shared: tuple[Any, ...]) -> Any:
+    def _done(self, function, item, shared):
         self.n_given += 1
         if isinstance(item, str):
             item = NOWHERE if self.is_elsewhere else item
@@ -112,20 +95,20 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+def model(tmp_path_factory):
     """A spaCy model that takes no time."""
     return save_all_nouns(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> ArticleStore:
+def store(tmp_path):
     """Six shards of three articles."""
     store = ArticleStore(tmp_path / "articles", shard_size=3)
     store.append(articles(range(18)))
     return store
 
 
-def in_memory(store: ArticleStore) -> ArticleStore:
+def in_memory(store):
     """A copy that no process but this one sees."""
     fsspec = pytest.importorskip("fsspec")
     for file in store.path.rglob("*"):
@@ -135,7 +118,7 @@ def in_memory(store: ArticleStore) -> ArticleStore:
     return ArticleStore("memory://bucket")
 
 
-def counted(path: Path, tokens: TokenStore, cluster: Any = None) -> Corpus:
+def counted(path, tokens, cluster=None):
     run = RunDirectory(path)
     run.create(replace(SETTINGS, articles=str(tokens.articles.path)), {})
     return make_corpus(run, SETTINGS, tokens, 1, cluster)
@@ -143,16 +126,12 @@ def counted(path: Path, tokens: TokenStore, cluster: Any = None) -> Corpus:
 
 @pytest.mark.parametrize("is_elsewhere", [False, True])
 def test_workers_come_to_the_same_bits_as_this_machine(
-    is_elsewhere: bool,
-    store: ArticleStore,
-    model: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    is_elsewhere, store, model, tmp_path, monkeypatch
+):
     settings = TextSettings(spacy_model=model)
     here = TokenStore(store, tmp_path / "here", settings)
     list(here.fill())
-    bench: Any = Bench(is_elsewhere=is_elsewhere)
+    bench = Bench(is_elsewhere=is_elsewhere)
     monkeypatch.chdir(tmp_path)  # workers are in other directories
     relative = TextSettings(spacy_model=os.path.relpath(model))
     there = tokens_of(ArticleStore("articles"), relative, 1, cluster=bench)
@@ -172,15 +151,13 @@ def test_workers_come_to_the_same_bits_as_this_machine(
     assert any("_" in word for word in corpus.vocabulary)
 
 
-def test_a_shard_that_kills_workers_is_annotated_here_at_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_shard_that_kills_workers_is_annotated_here_at_last(tmp_path, monkeypatch):
     monkeypatch.setattr(store_module, "prepare", prepare_scripted)
     store = ArticleStore(tmp_path / "articles", shard_size=2)
     texts = [nouns(DEADLY if n == 5 else "river lake") for n in range(10)]
     store.append(Article(n, 0, "", "", "", "en", "", text) for n, text in enumerate(texts))
     killing = store.entries[2].shard
-    bench: Any = Bench(kills=lambda item: item[0].shard == killing)
+    bench = Bench(kills=lambda item: item[0].shard == killing)
     settings = TextSettings("blank:en")
     tokens = TokenStore(store, tmp_path / "tokens", settings)
     filled = list(tokens.fill(1, TextWorkers(bench)))
@@ -190,35 +167,31 @@ def test_a_shard_that_kills_workers_is_annotated_here_at_last(
     assert (bench.n_given, bench.max_worker_deaths) == (4, 1)
 
 
-def test_what_a_worker_lacks_is_said_with_its_name(
-    store: ArticleStore, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_worker_lacks_is_said_with_its_name(store, model, tmp_path, monkeypatch):
     class Without(Bench):
-        def changed(self, articles: ArticlesToAnnotate) -> ArticlesToAnnotate:
+        def changed(self, articles):
             settings = replace(articles.settings, spacy_model="no_such_model")
             return replace(articles, settings=settings, about="other")
 
     monkeypatch.setattr(text_module, "_name", lambda: "tcp://host:1")
     tokens = TokenStore(store, tmp_path / "tokens", TextSettings(spacy_model=model))
-    bench: Any = Without()
+    bench = Without()
     with pytest.raises(MissingModelError, match=r"worker tcp://host:1: .*download no_such_model"):
         list(tokens.fill(1, TextWorkers(bench)))
     assert len(tokens.missing()) == 6
 
 
-def test_a_damaged_shard_is_found_out_here(store: ArticleStore, model: str) -> None:
+def test_a_damaged_shard_is_found_out_here(store, model):
     path = store.path / "shards" / store.entries[4].shard
     path.write_bytes(path.read_bytes()[:-1])
     tokens = token_store(store, TextSettings(spacy_model=model))
-    bench: Any = Bench()
+    bench = Bench()
     with pytest.raises(CorpusFormatError, match=r"000005\.pkl\.gz: the shard is damaged"):
         list(tokens.fill(1, TextWorkers(bench)))
     assert len(tokens.missing()) < 6  # those that came before are kept
 
 
-def test_tokens_of_a_url_are_kept_beside_the_runs(
-    store: ArticleStore, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tokens_of_a_url_are_kept_beside_the_runs(store, model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     settings = TextSettings(spacy_model=model)
     url = ArticleStore(store.path.as_uri())
@@ -244,7 +217,7 @@ def test_tokens_of_a_url_are_kept_beside_the_runs(
     assert not (tmp_path / "runs").exists()
 
 
-def deadly_annotate(item: ShardItem) -> ShardAnnotation | None:
+def deadly_annotate(item):
     """In the place of `text._annotate`, on a worker."""
     if item[0].shard == "000003.pkl.gz":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -255,9 +228,7 @@ _annotate = text_module._annotate
 
 
 @pytest.mark.slow
-def test_processes_of_a_cluster_come_to_the_same_bits(
-    store: ArticleStore, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_of_a_cluster_come_to_the_same_bits(store, model, tmp_path, monkeypatch):
     settings = TextSettings(spacy_model=model)
     here = TokenStore(store, tmp_path / "here", settings)
     list(here.fill())

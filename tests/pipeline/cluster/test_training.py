@@ -1,9 +1,6 @@
 """Online VB with its E-steps on workers: the bits of one machine, with any number of workers."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -16,35 +13,25 @@ from pipeline.training import e_step_on_cluster as e_step_module
 from pipeline.training.e_step_on_cluster import ClusterEStep, _Places
 from tests.pipeline.cluster.workers import threads_as_workers
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from models import LDATopics
-    from pipeline.cluster.cluster import Cluster
-
 N_DOCS = 9 * LEAF + 17
-CASES: list[dict[str, Any]] = [
-    {},
-    {"alpha": "learned", "eta": "learned"},
-    {"staleness": 3, "alpha": "learned"},
-]
+CASES = [{}, {"alpha": "learned", "eta": "learned"}, {"staleness": 3, "alpha": "learned"}]
 
 
 @pytest.fixture(scope="module", params=[1, 2, 4])
-def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def cluster(request):
     with threads_as_workers(request.param) as cluster:
         assert cluster.n_threads == request.param
         yield cluster
 
 
-def counts(seed: int = 0) -> sparse.csr_array:
+def counts(seed=0):
     rng = np.random.default_rng(seed)
     dense = rng.poisson(rng.gamma(0.1, 1.0, size=(N_DOCS, 60)))
     dense[7] = 0
     return sparse.csr_array(dense.astype(np.int32))
 
 
-def trained(settings: dict[str, Any], submit: ClusterEStep | None = None) -> LDATopics:
+def trained(settings, submit=None):
     model = OnlineLDA(
         4, **{"batch_size": 5 * LEAF, "n_passes": 2, "random_state": 3, "n_jobs": 1} | settings
     )
@@ -54,7 +41,7 @@ def trained(settings: dict[str, Any], submit: ClusterEStep | None = None) -> LDA
 
 
 @pytest.mark.parametrize("settings", CASES, ids=str)
-def test_the_same_topics_as_here(cluster: Cluster, settings: dict[str, Any]) -> None:
+def test_the_same_topics_as_here(cluster, settings):
     here = trained(settings)
     there = trained(settings, ClusterEStep(cluster, 1, settings.get("staleness", 0), "workers"))
     assert there.topic_word.tobytes() == here.topic_word.tobytes()
@@ -62,11 +49,11 @@ def test_the_same_topics_as_here(cluster: Cluster, settings: dict[str, Any]) -> 
     assert len({trained(each).topic_word.tobytes() for each in CASES}) == len(CASES)
 
 
-def test_wherever_batches_are_made(two: Cluster) -> None:
+def test_wherever_batches_are_made(two):
     """One here, the next there: nothing depends on it."""
     places, n_there = iter(["here", "workers"] * 20), 0
 
-    def following(_: _Places) -> str:
+    def following(_):
         nonlocal n_there
         n_there += (place := next(places)) == "workers"
         return place
@@ -77,7 +64,7 @@ def test_wherever_batches_are_made(two: Cluster) -> None:
     assert topics.topic_word.tobytes() == trained({}).topic_word.tobytes()
 
 
-def test_a_batch_is_parted_and_added_up_by_the_workers(two: Cluster) -> None:
+def test_a_batch_is_parted_and_added_up_by_the_workers(two):
     with mock.patch.object(two, "submit", wraps=two.submit) as submit:
         trained({"n_passes": 1, "batch_size": N_DOCS}, ClusterEStep(two, 1, 0, "workers"))
     called = [call.args[0].__name__ for call in submit.call_args_list]
@@ -86,9 +73,7 @@ def test_a_batch_is_parted_and_added_up_by_the_workers(two: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("here", "there", "best"), [(0.1, 0.2, "here"), (0.2, 0.1, "workers")])
-def test_the_faster_place_is_gone_on_at(
-    here: float, there: float, best: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_faster_place_is_gone_on_at(here, there, best, caplog):
     places, took = _Places("faster", mock.Mock(addresses=())), {"here": here, "workers": there}
     with caplog.at_level(logging.INFO, "pipeline"):
         chosen = []
@@ -105,7 +90,7 @@ def test_the_faster_place_is_gone_on_at(
     )
 
 
-def test_while_workers_load_batches_are_made_here() -> None:
+def test_while_workers_load_batches_are_made_here():
     cluster = mock.Mock(addresses=("one", "two"))
     loading = cluster.submit_to.return_value
     loading.status = "pending"
@@ -117,7 +102,7 @@ def test_while_workers_load_batches_are_made_here() -> None:
     assert places.next() == "workers"
 
 
-def test_the_default_is_the_faster_place(two: Cluster) -> None:
+def test_the_default_is_the_faster_place(two):
     with mock.patch.object(two, "submit_to") as loading:
         ClusterEStep(two, 1, 0)
         assert loading.call_count == two.n_workers

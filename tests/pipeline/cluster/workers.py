@@ -1,18 +1,12 @@
 """Clusters for tests whose workers are threads of this process: there at once."""
 
-from __future__ import annotations
-
 import logging
 import tempfile
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
 
 from distributed import Client, LocalCluster
 
 from pipeline.cluster.cluster import Cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HERE = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": False}
 
@@ -22,7 +16,7 @@ for name in ("distributed", "distributed.worker", "distributed.core", "distribut
 
 
 @contextmanager
-def threads_as_workers(number: int) -> Iterator[Cluster]:
+def threads_as_workers(number):
     """So many workers of a thread in this process; values are pickled and go over the network."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())

@@ -1,11 +1,8 @@
 """`convert` from end to end: every pair of formats, what it prints, what it refuses."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import subprocess
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,10 +11,7 @@ from corpora.corpus import Corpus
 from corpora.formats import read_corpus, read_doc_topics, read_topic_keys, write_corpus
 from models import load_model
 from tests.corpora.formats.made_up import only_file, same, small_corpus
-from tests.pipeline.support import Outcome, call
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.pipeline.support import call
 
 FORMATS = ("uci", "mtx", "ldac", "jsonl", "text", "corpus")
 NAMES = ("docword.{}.txt.gz", "{}.mtx", "{}.ldac", "{}.jsonl.xz", "{}-texts", "{}-corpus")
@@ -25,18 +19,18 @@ NAME_OF = dict(zip(FORMATS, NAMES, strict=True))
 PRINTED = "3 documents, 4 words, 7 tokens"
 
 
-def succeeded(outcome: Outcome) -> Outcome:
+def succeeded(outcome):
     assert outcome.code == 0, outcome.err
     return outcome
 
 
-def failed(code: int, *argv: object, cwd: Path) -> str:
+def failed(code, *argv, cwd):
     outcome = call("convert", *argv, cwd=cwd)
     assert outcome.code == code, outcome
     return outcome.error
 
 
-def write(directory: Path, form: str) -> str:
+def write(directory, form):
     name = NAME_OF[form].format("a")
     write_corpus(small_corpus(), directory / name, form)
     return name
@@ -44,7 +38,7 @@ def write(directory: Path, form: str) -> str:
 
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("source", FORMATS)
-def test_every_pair(source: str, target: str, tmp_path: Path) -> None:
+def test_every_pair(source, target, tmp_path):
     name, other = write(tmp_path, source), NAME_OF[target].format("b")
     told = ("--to", target) if target in ("text", "corpus") else ()
     outcome = succeeded(call("convert", name, other, *told, cwd=tmp_path))
@@ -54,7 +48,7 @@ def test_every_pair(source: str, target: str, tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))
 
 
-def test_json(tmp_path: Path) -> None:
+def test_json(tmp_path):
     argv = ("convert", write(tmp_path, "uci"), "b.mtx", "--json")
     assert succeeded(call(*argv, cwd=tmp_path)).result == {
         "input": "docword.a.txt.gz",
@@ -68,7 +62,7 @@ def test_json(tmp_path: Path) -> None:
     }
 
 
-def test_formats_and_vocabulary_that_are_named(tmp_path: Path) -> None:
+def test_formats_and_vocabulary_that_are_named(tmp_path):
     write(tmp_path, "mtx")
     (tmp_path / "a.mtx").rename(tmp_path / "counts")
     (tmp_path / "a.vocab").rename(tmp_path / "terms")
@@ -81,7 +75,7 @@ def test_formats_and_vocabulary_that_are_named(tmp_path: Path) -> None:
     assert read_corpus(tmp_path / "b.jsonl").vocabulary == ("1", "2", "3", "4")
 
 
-def test_what_is_lost_is_said_once(tmp_path: Path) -> None:
+def test_what_is_lost_is_said_once(tmp_path):
     corpus = Corpus(
         small_corpus().counts,
         ("d", "c", "b", "a"),
@@ -99,7 +93,7 @@ def test_what_is_lost_is_said_once(tmp_path: Path) -> None:
     assert result["lost"] == ["the order of the vocabulary"]
 
 
-def test_a_pipe(tmp_path: Path) -> None:
+def test_a_pipe(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     line = """printf '{"tokens": ["a", "b", "a"]}' > pipe"""
     with subprocess.Popen(["bash", "-c", line], cwd=tmp_path):
@@ -107,7 +101,7 @@ def test_a_pipe(tmp_path: Path) -> None:
     assert succeeded(outcome).out == "b.jsonl: 1 documents, 2 words, 3 tokens\n"
 
 
-def test_a_mallet_state(tmp_path: Path) -> None:
+def test_a_mallet_state(tmp_path):
     lines = ["#doc source pos typeindex type topic", "#alpha : 0.1 0.1", "#beta : 0.01"]
     lines += ["0 a.txt 0 1 cat 0", "0 a.txt 1 1 cat 1", "1 b.txt 0 0 dog 1"]
     (tmp_path / "state.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
@@ -117,7 +111,7 @@ def test_a_mallet_state(tmp_path: Path) -> None:
     assert "read only" in failed(2, "b.jsonl", "other-state.gz", cwd=tmp_path)
 
 
-def test_nothing_is_replaced_without_force(tmp_path: Path) -> None:
+def test_nothing_is_replaced_without_force(tmp_path):
     name = write(tmp_path, "jsonl")
     for target, told in (("b.jsonl", ()), ("b", ("--to", "text")), ("c", ("--to", "corpus"))):
         succeeded(call("convert", name, target, *told, cwd=tmp_path))
@@ -133,13 +127,13 @@ def test_nothing_is_replaced_without_force(tmp_path: Path) -> None:
     assert "are the same" in failed(2, name, name, "--force", cwd=tmp_path)
 
 
-def test_the_vocabulary_of_the_source_may_serve_the_target(tmp_path: Path) -> None:
+def test_the_vocabulary_of_the_source_may_serve_the_target(tmp_path):
     name = write(tmp_path, "uci")
     succeeded(call("convert", name, "docword.a.txt", cwd=tmp_path))
     assert only_file(tmp_path) == "docword.a.txt docword.a.txt.gz vocab.a.txt"
 
 
-def test_words_keep_their_counts_beside_another_vocabulary(tmp_path: Path) -> None:
+def test_words_keep_their_counts_beside_another_vocabulary(tmp_path):
     (tmp_path / "docword.kos.txt").write_text("1\n2\n2\n1 1 5\n1 2 1\n")
     (tmp_path / "vocab.kos.txt").write_text("zebra\napple\n")
     for source, target in (
@@ -152,7 +146,7 @@ def test_words_keep_their_counts_beside_another_vocabulary(tmp_path: Path) -> No
     assert (tmp_path / "back.jsonl").read_text() == line
 
 
-def test_another_vocabulary_by_force_is_said(tmp_path: Path) -> None:
+def test_another_vocabulary_by_force_is_said(tmp_path):
     name = write(tmp_path, "jsonl")
     (tmp_path / "b.vocab").write_text("precious\n")
     told = "b.vocab exists and holds another vocabulary"
@@ -180,9 +174,7 @@ def test_another_vocabulary_by_force_is_said(tmp_path: Path) -> None:
         (3, "header b.mtx", "header.json is not the header of a corpus"),
     ],
 )
-def test_what_fails_says_why_and_leaves_nothing(
-    code: int, argv: str, message: str, tmp_path: Path
-) -> None:
+def test_what_fails_says_why_and_leaves_nothing(code, argv, message, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"tokens": ["a"]}\n')
     (tmp_path / "bad.jsonl").write_text('{"tokens": ["a"]}\n{\n')
     (tmp_path / "bad.mtx").write_text("3 4 1\n1 1 1\n")
@@ -198,7 +190,7 @@ def test_what_fails_says_why_and_leaves_nothing(
     assert only_file(tmp_path) == before
 
 
-def test_a_run(tiny: Path) -> None:
+def test_a_run(tiny):
     model = load_model(tiny / "runs/tiny/model.npz")
     corpus = Corpus.load(tiny / "runs/tiny/corpus")
     outcome = succeeded(call("convert", "runs/tiny", "b.jsonl", cwd=tiny))

@@ -3,8 +3,6 @@
 A named pipe is the source where a download has to last: it gets as far as what was written to it.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -14,7 +12,6 @@ import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,21 +22,17 @@ from pipeline.setting_sources import resolve
 from pipeline.settings import DownloadSettings
 from tests.pipeline.support import call, command, finish, session_of, spawn, wait_until, write_jsonl
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import IO
-
 PIPE = ("download", "--source", "jsonl", "--input", "pipe")
 
 
-def write_pipe(directory: Path) -> Path:
+def write_pipe(directory):
     path = directory / "pipe"
     os.mkfifo(path)
     return path
 
 
 @contextmanager
-def feeding(pipe: Path) -> Iterator[IO[bytes]]:
+def feeding(pipe):
     """The end of the pipe that articles are written to."""
     descriptor = os.open(pipe, os.O_RDWR)  # does not wait for a reader
     with os.fdopen(descriptor, "wb", buffering=0) as stream:
@@ -47,7 +40,7 @@ def feeding(pipe: Path) -> Iterator[IO[bytes]]:
 
 
 @pytest.fixture
-def background(tmp_path: Path) -> Iterator[tuple[Path, IO[bytes]]]:
+def background(tmp_path):
     """A directory where a download runs in the background, and its source."""
     pipe = write_pipe(tmp_path)
     pid = 0
@@ -62,25 +55,23 @@ def background(tmp_path: Path) -> Iterator[tuple[Path, IO[bytes]]]:
             os.kill(each, signal.SIGKILL)
 
 
-def lines(number: int, first_id: int = 1) -> bytes:
+def lines(number, first_id=1):
     each = ({"page_id": first_id + i, "title": "T", "text": "Words."} for i in range(number))
     return b"".join(json.dumps(one).encode() + b"\n" for one in each)
 
 
-def shards(directory: Path) -> tuple[object, ...]:
+def shards(directory):
     store = ArticleStore(directory / "articles")
     return store.entries if store.exists else ()
 
 
-def status(directory: Path) -> dict[str, Any]:
+def status(directory):
     outcome = call("download", "--status", "--json", cwd=directory)
     assert outcome.code == 0, outcome.err
     return outcome.result
 
 
-def test_a_download_in_the_background_from_beginning_to_end(
-    background: tuple[Path, IO[bytes]],
-) -> None:
+def test_a_download_in_the_background_from_beginning_to_end(background):
     directory, source = background
     first = status(directory)
     assert first["state"] == "running"
@@ -105,7 +96,7 @@ def test_a_download_in_the_background_from_beginning_to_end(
     assert not again.result["stopped"]
 
 
-def test_it_returns_at_once_and_leaves_the_terminal(background: tuple[Path, IO[bytes]]) -> None:
+def test_it_returns_at_once_and_leaves_the_terminal(background):
     directory, _ = background
     pid = status(directory)["pid"]
     assert os.getsid(pid) == pid
@@ -114,7 +105,7 @@ def test_it_returns_at_once_and_leaves_the_terminal(background: tuple[Path, IO[b
         assert target == "/dev/null" or target.startswith(str(directory))
 
 
-def test_only_one_at_a_time(background: tuple[Path, IO[bytes]]) -> None:
+def test_only_one_at_a_time(background):
     directory, _ = background
     pid = status(directory)["pid"]
     for more in ((), ("--background",)):
@@ -124,7 +115,7 @@ def test_only_one_at_a_time(background: tuple[Path, IO[bytes]]) -> None:
     assert status(directory)["state"] == "running"
 
 
-def test_a_killed_download_is_not_said_to_run(background: tuple[Path, IO[bytes]]) -> None:
+def test_a_killed_download_is_not_said_to_run(background):
     directory, source = background
     source.write(lines(150))
     wait_until(lambda: shards(directory), 30, "nothing stored")
@@ -141,7 +132,7 @@ def test_a_killed_download_is_not_said_to_run(background: tuple[Path, IO[bytes]]
     assert len(ArticleStore(directory / "articles")) == 100
 
 
-def following(directory: Path, *argv: str) -> subprocess.Popen[str]:
+def following(directory, *argv):
     """A process that follows the download: it has shown the first line of the log."""
     follower = spawn("download", "--follow", *argv, cwd=directory)
     assert follower.stderr is not None
@@ -149,7 +140,7 @@ def following(directory: Path, *argv: str) -> subprocess.Popen[str]:
     return follower
 
 
-def test_follow_shows_the_log_until_the_end(background: tuple[Path, IO[bytes]]) -> None:
+def test_follow_shows_the_log_until_the_end(background):
     directory, _ = background
     follower = following(directory, "--json")
     with pytest.raises(subprocess.TimeoutExpired):
@@ -161,7 +152,7 @@ def test_follow_shows_the_log_until_the_end(background: tuple[Path, IO[bytes]]) 
     assert json.loads(outcome.out)["state"] == "interrupted"
 
 
-def test_ctrl_c_ends_following_alone(background: tuple[Path, IO[bytes]]) -> None:
+def test_ctrl_c_ends_following_alone(background):
     directory, _ = background
     follower = following(directory)
     follower.send_signal(signal.SIGINT)
@@ -170,14 +161,14 @@ def test_ctrl_c_ends_following_alone(background: tuple[Path, IO[bytes]]) -> None
 
 
 @pytest.mark.parametrize("action", ["--status", "--stop", "--follow"])
-def test_there_was_no_download(tmp_path: Path, action: str) -> None:
+def test_there_was_no_download(tmp_path, action):
     outcome = call("download", action, cwd=tmp_path)
     assert outcome.code == 2
     assert "no download" in outcome.error
     assert not list(tmp_path.iterdir())
 
 
-def test_a_download_that_fails_says_why(tmp_path: Path) -> None:
+def test_a_download_that_fails_says_why(tmp_path):
     (tmp_path / "x.jsonl").write_text('{"title": "A", "text": "B"}\nnonsense\n')
     argv = ("download", "--source", "jsonl", "--input", "x.jsonl")
     outcome = call(*argv, cwd=tmp_path)
@@ -190,7 +181,7 @@ def test_a_download_that_fails_says_why(tmp_path: Path) -> None:
     assert "ERROR" in (tmp_path / "articles/download/log").read_text()
 
 
-def test_a_background_download_that_cannot_begin(tmp_path: Path) -> None:
+def test_a_background_download_that_cannot_begin(tmp_path):
     outcome = call("download", "--background", "--source", "dump", cwd=tmp_path)
     assert outcome.code == 2
     (tmp_path / "articles").write_text("a file")
@@ -205,7 +196,7 @@ def test_a_background_download_that_cannot_begin(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "articles").iterdir()] == ["thesis.txt"]
 
 
-def test_a_background_download_that_ends_before_it_begins(tmp_path: Path) -> None:
+def test_a_background_download_that_ends_before_it_begins(tmp_path):
     """What the process itself says when it fails is what the command says."""
     environment = os.environ | {"PYTHONSTARTUP": "", "PYTHONPATH": str(Path.cwd())}
     program = (
@@ -226,7 +217,7 @@ def test_a_background_download_that_ends_before_it_begins(tmp_path: Path) -> Non
     assert "--source must be one of" in process.stderr
 
 
-def test_a_finished_download_is_done(tmp_path: Path) -> None:
+def test_a_finished_download_is_done(tmp_path):
     write_jsonl(tmp_path / "x.jsonl", 7)
     argv = ("download", "--source", "jsonl", "x.jsonl")
     assert call(*argv, cwd=tmp_path).code == 0
@@ -239,7 +230,7 @@ def test_a_finished_download_is_done(tmp_path: Path) -> None:
     assert "done" in outcome.out
 
 
-def test_damaged_status(tmp_path: Path) -> None:
+def test_damaged_status(tmp_path):
     write_jsonl(tmp_path / "x.jsonl", 1)
     assert call("download", "--source", "jsonl", "x.jsonl", cwd=tmp_path).code == 0
     for text in ("{", "[]", "", "{}", '{"state": "done", "of": "x"}', '{"state": 3}'):
@@ -249,7 +240,7 @@ def test_damaged_status(tmp_path: Path) -> None:
         assert "status.json" in outcome.error
 
 
-def test_the_log_rotates_and_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_rotates_and_is_followed(tmp_path, monkeypatch):
     """The log is never further ahead than twenty lines, of the fifty or so that a file holds."""
     monkeypatch.setattr(download_job, "LOG_BYTES", 2000)
     monkeypatch.setattr(download_job, "POLL_SECONDS", 0.002)
@@ -258,7 +249,7 @@ def test_the_log_rotates_and_is_followed(tmp_path: Path, monkeypatch: pytest.Mon
     job = DownloadJob(tmp_path / "store")
     begun = threading.Event()
 
-    def download() -> None:
+    def download():
         import logging
 
         logger = logging.getLogger("pipeline")
@@ -286,16 +277,16 @@ def test_the_log_rotates_and_is_followed(tmp_path: Path, monkeypatch: pytest.Mon
     assert all(path.stat().st_size <= 2000 for path in job.directory.glob("log*"))
 
 
-def test_the_options_of_the_process_say_the_same(tmp_path: Path) -> None:
+def test_the_options_of_the_process_say_the_same(tmp_path):
     settings = DownloadSettings(source="category", input="-x y", limit=5, contact="a b", depth=0)
-    given: dict[str, Any] = {}
+    given = {}
     for option in as_options(settings):
         name, _, value = option.removeprefix("--").partition("=")
         given[name.replace("-", "_")] = value
     assert resolve(DownloadSettings, "download", given, {}, tmp_path / "none") == settings
 
 
-def test_rate_and_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rate_and_time_left(tmp_path, monkeypatch):
     now = 1000.0
     monkeypatch.setattr(download_job.time, "monotonic", lambda: now)
     told = Status(tmp_path / "status.json", DownloadSettings(), ArticleStore(tmp_path / "none"))
@@ -318,7 +309,7 @@ def test_rate_and_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert told.fields["waiting_until"] is None
 
 
-def test_the_lock_is_what_counts(tmp_path: Path) -> None:
+def test_the_lock_is_what_counts(tmp_path):
     job = DownloadJob(tmp_path)
     assert job.pid() is None
     job.directory.mkdir()
@@ -327,7 +318,7 @@ def test_the_lock_is_what_counts(tmp_path: Path) -> None:
     assert job.pid() is None
 
 
-def test_the_command_in_the_background_is_this_one(tmp_path: Path) -> None:
+def test_the_command_in_the_background_is_this_one(tmp_path):
     write_jsonl(tmp_path / "x.jsonl", 3)
     process = subprocess.run(
         command("download", "--source", "jsonl", "x.jsonl", "--background"),

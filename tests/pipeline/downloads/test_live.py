@@ -1,57 +1,50 @@
 """`download` from live wikis, by the command line: a made-up wiki, some faults, kills."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
 import subprocess
 import time
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from corpora import ArticleStore
 from tests.downloader.fault_proxy import FAULTS, FaultProxy, Settings, check_manners
 from tests.downloader.synthetic_wiki import SyntheticWiki, serving, synthetic_wiki
-from tests.pipeline.support import Outcome, call, command, finish, session_of, spawn, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from tests.pipeline.support import call, command, finish, session_of, spawn, wait_until
 
 N_PAGES = 300
 FAST = ("--requests-per-minute", 100_000, "--patience", 0.5)
 
 
 @pytest.fixture(scope="module")
-def wiki() -> Iterator[str]:
+def wiki():
     with serving(SyntheticWiki(N_PAGES)) as url:
         yield url
 
 
 @pytest.fixture(autouse=True)
-def _own_pace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_pace(tmp_path, monkeypatch):
     """What other tests have asked for does not hold these up."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def download(api: str, *argv: object, cwd: Path) -> Outcome:
+def download(api, *argv, cwd):
     return call("download", "--api", api, *FAST, *argv, cwd=cwd)
 
 
-def done(outcome: Outcome) -> dict[str, Any]:
+def done(outcome):
     assert outcome.code == 0, outcome.err
     return outcome.result
 
 
-def ids(directory: Path) -> list[int]:
+def ids(directory):
     store = ArticleStore(directory / "articles")
     store.verify()
     return sorted(article.page_id for article in store)
 
 
-def test_random_articles_until_the_limit_and_then_to_the_end(wiki: str, tmp_path: Path) -> None:
+def test_random_articles_until_the_limit_and_then_to_the_end(wiki, tmp_path):
     some = done(download(wiki, "--source", "random", "--limit", 120, "--json", cwd=tmp_path))
     assert some["added"] == some["articles"] == 120
     assert not some["finished"]
@@ -65,7 +58,7 @@ def test_random_articles_until_the_limit_and_then_to_the_end(wiki: str, tmp_path
     assert some["requests"] + again["requests"] + rest["requests"] <= 12
 
 
-def test_titles_and_a_category(wiki: str, tmp_path: Path) -> None:
+def test_titles_and_a_category(wiki, tmp_path):
     everything = done(download(wiki, "--source", "random", "--json", cwd=tmp_path))
     title = next(iter(ArticleStore(tmp_path / "articles"))).title
     assert everything["articles"] == N_PAGES
@@ -79,7 +72,7 @@ def test_titles_and_a_category(wiki: str, tmp_path: Path) -> None:
     assert "CC0" in (tmp_path / "chosen/ATTRIBUTION").read_text()
 
 
-def test_the_command_says_how_long_it_takes(wiki: str, tmp_path: Path) -> None:
+def test_the_command_says_how_long_it_takes(wiki, tmp_path):
     outcome = download(wiki, "--source", "random", "--limit", 100, cwd=tmp_path)
     assert "100 articles take 2 requests, about" in outcome.err
     told = done(call("download", "--status", "--json", cwd=tmp_path))
@@ -118,9 +111,7 @@ def test_the_command_says_how_long_it_takes(wiki: str, tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("background", [False, True])
-def test_what_cannot_be_asked_for(
-    tmp_path: Path, argv: str, word: str, *, background: bool
-) -> None:
+def test_what_cannot_be_asked_for(tmp_path, argv, word, *, background):
     (tmp_path / "a").write_text("A title\n")
     listed = [part.replace("\t", " ") for part in argv.split(" ")]
     outcome = call("download", *listed, *(["--background"] * background), cwd=tmp_path)
@@ -129,13 +120,13 @@ def test_what_cannot_be_asked_for(
     assert not (tmp_path / "articles").exists()
 
 
-def test_a_missing_list_of_titles(tmp_path: Path) -> None:
+def test_a_missing_list_of_titles(tmp_path):
     outcome = call("download", "--source", "titles", "none.txt", cwd=tmp_path)
     assert outcome.code == 3
     assert "none.txt" in outcome.error
 
 
-def test_two_wikis_do_not_mix(wiki: str, tmp_path: Path) -> None:
+def test_two_wikis_do_not_mix(wiki, tmp_path):
     done(download(wiki, "--source", "random", "--limit", 10, "--json", cwd=tmp_path))
     other = wiki.replace("127.0.0.1", "localhost")
     article = next(iter(ArticleStore(tmp_path / "articles")))
@@ -149,7 +140,7 @@ def test_two_wikis_do_not_mix(wiki: str, tmp_path: Path) -> None:
     assert len(moved) == 1
 
 
-def test_a_server_that_is_away_is_tried_again_later(tmp_path: Path) -> None:
+def test_a_server_that_is_away_is_tried_again_later(tmp_path):
     with serving(SyntheticWiki(N_PAGES)) as url:
         done(download(url, "--source", "random", "--limit", 60, "--json", cwd=tmp_path))
     began = time.monotonic()
@@ -163,7 +154,7 @@ def test_a_server_that_is_away_is_tried_again_later(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_faults_do_not_lose_an_article(wiki: str, tmp_path: Path) -> None:
+def test_faults_do_not_lose_an_article(wiki, tmp_path):
     faults = tuple(fault for fault in FAULTS if fault not in ("stall", "latency"))
     with FaultProxy(wiki, Settings(rate=0.3, seed=3, faults=faults)) as proxy:
         argv = ("download", "--api", proxy.url, "--source", "random")
@@ -177,9 +168,7 @@ def test_faults_do_not_lose_an_article(wiki: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kills", "rate"), [(2, 0.0), pytest.param(100, 0.3, marks=pytest.mark.slow)]
 )
-def test_killed_in_the_background_and_started_again(
-    tmp_path: Path, kills: int, rate: float
-) -> None:
+def test_killed_in_the_background_and_started_again(tmp_path, kills, rate):
     """Nothing lost, nothing twice, and the rate holds over all the processes."""
     rng = random.Random(kills)
     n_pages = max(800, 50 * kills)
@@ -203,7 +192,7 @@ def test_killed_in_the_background_and_started_again(
     assert ids(tmp_path) == list(range(1, n_pages + 1))
 
 
-def test_export_and_verify(wiki: str, tmp_path: Path) -> None:
+def test_export_and_verify(wiki, tmp_path):
     done(download(wiki, "--source", "random", "--limit", 20, "--json", cwd=tmp_path))
     for name in ("a.jsonl", "a.jsonl.gz", "a.parquet"):
         assert done(call("download", "--export", name, "--json", cwd=tmp_path))["articles"] == 20
@@ -226,12 +215,12 @@ def test_export_and_verify(wiki: str, tmp_path: Path) -> None:
     assert not (tmp_path / "b.jsonl").exists()
 
 
-def test_actions_exclude_each_other(tmp_path: Path) -> None:
+def test_actions_exclude_each_other(tmp_path):
     outcome = call("download", "--status", "--stop", cwd=tmp_path)
     assert outcome.code == 2
 
 
-def test_live_sources_start_quickly() -> None:
+def test_live_sources_start_quickly():
     """Neither numba nor spaCy is imported to ask a wiki."""
     program = (
         "import sys, pipeline.downloads.live\n"

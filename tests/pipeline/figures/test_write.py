@@ -1,11 +1,8 @@
 """Figures as files and as elements of a page."""
 
-from __future__ import annotations
-
 import re
 import struct
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -15,53 +12,49 @@ from matplotlib.patheffects import withStroke
 from pipeline.figures.style import INK, MARKERS, MUTED, PALETTE, PAPER, label, series_style
 from pipeline.figures.write import Figure, page_svg, write_figures
 
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
-
 ALLOWED = {"svg", "g", "path", "circle", "rect", "text", "use", "defs", "clipPath", "title", "desc"}
 
 
-def draw(figure: Any) -> None:
+def draw(figure):
     figure.set_size_inches(2, 1)
     figure.subplots().plot([1, 2], [3, 4], label="a")
 
 
-def a_figure(draw_on: Any = draw, **more: Any) -> Figure:
+def a_figure(draw_on=draw, **more):
     return Figure("name", "A <title>", 'What "it" & others say', draw_on, **more)
 
 
 class Elements(HTMLParser):
     """Every element that a page has, as HTML is read, and whether all are closed in order."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
-        self.open: list[str] = []
-        self.found: list[tuple[str, dict[str, str]]] = []
-        self.text: list[str] = []
+        self.open = []
+        self.found = []
+        self.text = []
         self.feed(text)
         self.close()
 
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
+    def handle_starttag(self, tag, attrs):
         self.handle_startendtag(tag, attrs)
         self.open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: Any) -> None:
+    def handle_startendtag(self, tag, attrs):
         self.found.append((tag, {name: value or "" for name, value in attrs}))
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.text.append(data)
 
-    def refuse(self, data: str) -> None:
+    def refuse(self, data):
         raise AssertionError(data)
 
     handle_comment = handle_decl = handle_pi = refuse
 
 
-def elements_of(svg: str) -> Elements:
+def elements_of(svg):
     """Those of a drawing, after looking for anything in it that runs, fetches or leaks out."""
     found = Elements(svg)
     assert not found.open
@@ -83,29 +76,29 @@ def elements_of(svg: str) -> Elements:
 # --- files ----------------------------------------------------------------------------------------
 
 
-def test_equal_results_give_equal_files(tmp_path: Path) -> None:
+def test_equal_results_give_equal_files(tmp_path):
     names = [path.name for path in write_figures({"b": draw, "a": draw}, tmp_path)]
     assert names == ["b.svg", "b.png", "a.svg", "a.png"]
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_figure_sets_its_size(tmp_path: Path) -> None:
+def test_a_figure_sets_its_size(tmp_path):
     write_figures({"small": draw, "usual": lambda figure: figure.text(0, 0, "a")}, tmp_path)
     for name, inches in (("small", (2, 1)), ("usual", (10, 6))):
         head = (tmp_path / f"{name}.png").read_bytes()[16:24]
         assert struct.unpack(">II", head) == tuple(150 * each for each in inches)
 
 
-def test_files_have_white_paper_and_pages_none(tmp_path: Path) -> None:
+def test_files_have_white_paper_and_pages_none(tmp_path):
     write_figures({"a": draw}, tmp_path)
     ground = re.compile(r'L 144 72 *\nL 144 0 *\nL 0 0 *\nz *\n" style="fill: #ffffff"')
     assert ground.search((tmp_path / "a.svg").read_text(encoding="utf-8"))
     assert "M0 72" not in page_svg(a_figure(), "p")
 
 
-def test_scripts_without_a_font_are_no_reason_to_warn(tmp_path: Path, recwarn: Any) -> None:
-    def scripts(figure: Any) -> None:
+def test_scripts_without_a_font_are_no_reason_to_warn(tmp_path, recwarn):
+    def scripts(figure):
         figure.text(0.1, 0.5, "日本語 ไทย 한국어 \U0001e900")
 
     write_figures({"a": scripts}, tmp_path)
@@ -116,7 +109,7 @@ def test_scripts_without_a_font_are_no_reason_to_warn(tmp_path: Path, recwarn: A
 # --- series ---------------------------------------------------------------------------------------
 
 
-def test_no_two_series_look_alike() -> None:
+def test_no_two_series_look_alike():
     series = [series_style(n) for n in range(24)]
     assert len({(each["color"], each["marker"]) for each in series}) == 24
     for name in ("color", "marker"):
@@ -124,10 +117,10 @@ def test_no_two_series_look_alike() -> None:
     assert len(set(MARKERS)) == len(MARKERS)
 
 
-def test_usual_lines_have_the_colours_and_marks_of_the_palette() -> None:
-    lines: list[Any] = []
+def test_usual_lines_have_the_colours_and_marks_of_the_palette():
+    lines = []
 
-    def many(figure: Any) -> None:
+    def many(figure):
         axes = figure.subplots()
         lines.extend(axes.plot([0, 1], [n, n])[0] for n in range(10))
 
@@ -136,10 +129,10 @@ def test_usual_lines_have_the_colours_and_marks_of_the_palette() -> None:
         assert {"color": line.get_color(), "marker": line.get_marker()} == series_style(n)
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(one, other):
     """As WCAG 2 defines it."""
 
-    def luminance(colour: str) -> float:
+    def luminance(colour):
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
         linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -148,7 +141,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_colours_are_seen_on_white_paper() -> None:
+def test_colours_are_seen_on_white_paper():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert min(contrast(colour, PAPER) for colour in (INK, MUTED)) > 4.5  # text
     assert min(contrast(colour, PAPER) for colour in PALETTE[:3]) > 3  # marks
@@ -170,14 +163,14 @@ def test_colours_are_seen_on_white_paper() -> None:
         ("", ""),
     ],
 )
-def test_labels(text: str, written: str) -> None:
+def test_labels(text, written):
     assert label(text) == written
 
 
 # --- of a page ------------------------------------------------------------------------------------
 
 
-def test_a_drawing_of_a_page() -> None:
+def test_a_drawing_of_a_page():
     svg = page_svg(a_figure(), "run-0-x")
     found = elements_of(svg)
     (tag, attributes), *others = found.found
@@ -199,25 +192,25 @@ def test_a_drawing_of_a_page() -> None:
     assert page_svg(a_figure(), "run-0-x") == svg
 
 
-def test_a_page_has_its_own_drawing_if_there_is_one() -> None:
+def test_a_page_has_its_own_drawing_if_there_is_one():
     figure = a_figure(draw_page=lambda figure: figure.text(0.5, 0.5, "of the page"))
     assert "of the page" in page_svg(figure, "p")
     assert "of the page" not in page_svg(a_figure(), "p")
 
 
-def test_many_drawings_live_in_one_page() -> None:
+def test_many_drawings_live_in_one_page():
     page = "".join(page_svg(a_figure(), prefix) for prefix in ("a", "b"))
     elements_of(page)
 
 
 @pytest.mark.parametrize("prefix", ["", "1", 'a"b', "a b", "a<"])
-def test_prefixes_are_names(prefix: str) -> None:
+def test_prefixes_are_names(prefix):
     with pytest.raises(ValueError, match="prefix must be a letter and then letters, digits"):
         page_svg(a_figure(), prefix)
 
 
-def test_marks_are_groups_with_names() -> None:
-    def marked(figure: Any) -> None:
+def test_marks_are_groups_with_names():
+    def marked(figure):
         axes = figure.subplots()
         for n in (3, 4):
             axes.plot([1, 2], [n, n])[0].set_gid(f"topic-{n}")
@@ -233,10 +226,10 @@ def test_marks_are_groups_with_names() -> None:
     elements_of(svg)
 
 
-def test_hostile_text_is_text() -> None:
+def test_hostile_text_is_text():
     hostile = ("<script>alert(1)</script>", "$x_1$", "]]>", "<!--", "\"'", "</text></svg>", "&amp;")
 
-    def texts(figure: Any) -> None:
+    def texts(figure):
         axes = figure.subplots()
         for n, text in enumerate(hostile):
             axes.text(0.1, n / 8, text, parse_math=False)
@@ -249,8 +242,8 @@ def test_hostile_text_is_text() -> None:
     assert svg.count("<script") == 0
 
 
-def test_what_lies_outside_stays_clipped_and_what_lies_within_is_not() -> None:
-    def beyond(figure: Any) -> None:
+def test_what_lies_outside_stays_clipped_and_what_lies_within_is_not():
+    def beyond(figure):
         figure.set_layout_engine("none")
         axes = figure.add_axes((0.2, 0.2, 0.6, 0.6), ylim=(3, 5))
         axes.plot([1, 2, 3], [3, 4, 99])
@@ -260,8 +253,8 @@ def test_what_lies_outside_stays_clipped_and_what_lies_within_is_not() -> None:
     elements_of(svg)
 
 
-def test_edged_text_stays_text() -> None:
-    def edged(figure: Any) -> None:
+def test_edged_text_stays_text():
+    def edged(figure):
         effects = [withStroke(linewidth=2, foreground=PAPER)]
         figure.subplots().text(0.5, 0.5, "edged", path_effects=effects)
 
@@ -270,10 +263,10 @@ def test_edged_text_stays_text() -> None:
     assert "paint-order:stroke;stroke:var(--paper,#ffffff)" in text.attrib["style"]
 
 
-def test_places_are_those_of_the_file(tmp_path: Path) -> None:
+def test_places_are_those_of_the_file(tmp_path):
     """Few digits are right to a tenth of a point, and circles are where their curves were."""
 
-    def circles(figure: Any) -> None:
+    def circles(figure):
         figure.set_layout_engine("none")
         axes = figure.add_axes((0, 0, 1, 1), xlim=(0, 720), ylim=(0, 432), aspect="equal")
         axes.set_axis_off()

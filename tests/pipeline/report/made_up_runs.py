@@ -1,9 +1,6 @@
 """Finished runs of made-up documents, drawn from known topics, without articles or training."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -21,41 +18,36 @@ from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.run_directory import RunDirectory
 from pipeline.settings import TrainSettings
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from models import Topics
-
 WORDS = tuple(f"word{w:02d}" for w in range(40))
 ALPHA = 0.3
 N_TOPICS = 3
 
 
-def true_topics() -> LDATopics:
+def true_topics():
     """What documents are drawn from."""
     rng = np.random.default_rng(1)
     return LDATopics(rng.dirichlet(np.full(len(WORDS), 0.2), N_TOPICS), np.full(N_TOPICS, ALPHA))
 
 
-def blurred(topics: LDATopics, share: float) -> LDATopics:
+def blurred(topics, share):
     """Worse topics: mixed with the uniform distribution."""
     return LDATopics((1 - share) * topics.topic_word + share / topics.n_words, topics.alpha)
 
 
-def as_gamma_poisson(topics: LDATopics) -> GammaPoissonTopics:
+def as_gamma_poisson(topics):
     """The same topics in the other family, for documents of some 40 tokens."""
     n = topics.n_topics
     return GammaPoissonTopics(topics.topic_word, topics.alpha, np.full(n, 1 - 1 / (1 + 40.0)))
 
 
-def as_poisson_mrf(topics: LDATopics) -> LPMRFTopics:
+def as_poisson_mrf(topics):
     """The same topics as Poisson MRFs without dependencies, whose partition functions are 1."""
     none = sparse.csr_array((topics.n_words, topics.n_words))
     fields = [FixedLengthPoissonMRF(np.log(row), none) for row in topics.topic_word]
     return LPMRFTopics.of_fields(fields, np.zeros((topics.n_topics, 61)), topics.alpha)
 
 
-def made_up_corpus(n_articles: int = 120, n_sections: int = 1, seed: int = 0) -> Corpus:
+def made_up_corpus(n_articles=120, n_sections=1, seed=0):
     """Documents of 30 tokens, `n_sections` of each article, which have their topics in common."""
     rng = np.random.default_rng(seed)
     topics = true_topics()
@@ -69,14 +61,7 @@ def made_up_corpus(n_articles: int = 120, n_sections: int = 1, seed: int = 0) ->
     return Corpus(np.array(counts), WORDS, tuple(ids), n_unknown=n_unknown)
 
 
-def made_up_run(
-    directory: Path,
-    name: str,
-    topics: Topics,
-    corpus: Corpus | None = None,
-    words: tuple[str, ...] = WORDS,
-    **settings: Any,
-) -> LoadedRun:
+def made_up_run(directory, name, topics, corpus=None, words=WORDS, **settings):
     """A run `name` in `directory`/runs, with this model and this corpus; test share 0.3."""
     run = RunDirectory(directory / "runs" / name)
     asked = TrainSettings(
@@ -98,7 +83,7 @@ def made_up_run(
     return LoadedRun(run)
 
 
-def loaded(run: RunDirectory, **known: Any) -> LoadedRun:
+def loaded(run, **known):
     """The run, of which some is known and not read."""
     result = LoadedRun(run)
     vars(result).update(known)

@@ -1,9 +1,6 @@
 """Made-up sections of a report, for any number of topics."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +26,7 @@ HOSTILE = (
 SYLLABLES = ("ta", "ri", "mon", "den", "lo", "ve", "sur", "ka", "pi", "ne", "gra", "ol")
 
 
-def words_of(n: int, rng: np.random.Generator, *, hostile: bool = False) -> tuple[str, ...]:
+def words_of(n, rng, *, hostile=False):
     """Return `n` words; on demand, the first ones are hostile."""
     made = list(HOSTILE) if hostile else []
     while len(made) < n:
@@ -37,7 +34,7 @@ def words_of(n: int, rng: np.random.Generator, *, hostile: bool = False) -> tupl
     return tuple(made[:n])
 
 
-def topics_section(n_topics: int, seed: int = 0, *, hostile: bool = False) -> TopicsSection:
+def topics_section(n_topics, seed=0, *, hostile=False):
     """Topics of 30 words, with clouds."""
     rng = np.random.default_rng(seed)
     words = words_of(max(120, 8 * n_topics), rng, hostile=hostile)
@@ -65,7 +62,7 @@ def topics_section(n_topics: int, seed: int = 0, *, hostile: bool = False) -> To
     return TopicsSection(tuple(topics), words, share, (), (), 0, 0.31, tuple(clouds))
 
 
-def cloud_of(words: list[str], probability: Any) -> tuple[CloudWord, ...]:
+def cloud_of(words, probability):
     """Words in rows, as they fit, a letter 0.6 of the font's height; the last is upright."""
     cloud = []
     x = y = 0.0
@@ -84,9 +81,7 @@ def cloud_of(words: list[str], probability: Any) -> tuple[CloudWord, ...]:
     return tuple(cloud)
 
 
-def training_section(
-    n_checks: int, *, bound: bool = False, factor: float = 1.3, seed: int = 0
-) -> TrainingSection:
+def training_section(n_checks, *, bound=False, factor=1.3, seed=0):
     """Perplexities that fall from 1,500 times `factor` to 1,500, and rise a little in the end."""
     rng = np.random.default_rng(seed)
     checks = []
@@ -103,7 +98,7 @@ def training_section(
     return TrainingSection(tuple(checks), best, "completion of half of each document", "It ended.")
 
 
-def likelihood_section() -> LikelihoodSection:
+def likelihood_section():
     """Six estimators; one of them scores other text."""
     whole, half = "whole documents", "second half of each document, given the first"
     rows = [
@@ -124,9 +119,7 @@ def likelihood_section() -> LikelihoodSection:
     return LikelihoodSection(tuple(rows), 18, 62, 62, 9698, 0.08, "Plain sentences.")
 
 
-def comparison_of(
-    differences: dict[str, tuple[float, float] | None], alignments: tuple[Alignment, ...]
-) -> ComparisonSection:
+def comparison_of(differences, alignments):
     """Runs by name with their difference to the best and half of its interval, the best first."""
     rows = []
     for name, difference in differences.items():
@@ -140,7 +133,7 @@ def comparison_of(
     )
 
 
-def comparison_section() -> ComparisonSection:
+def comparison_section():
     """Four runs, the best first."""
     long = "a-run-with-a-name-that-is-longer-than-anyone-would-like-it"
     others = {"online-12": (0.021, 0.015), long: (0.055, 0.03), "$gamma_poisson$": (0.19, 0.05)}
@@ -148,9 +141,7 @@ def comparison_section() -> ComparisonSection:
     return comparison_of({"gibbs-12": None, **others}, aligned)
 
 
-def alignment_of(
-    n_pairs: int, seed: int, second: str = "$gamma_poisson$", first: str = "gibbs-12"
-) -> Alignment:
+def alignment_of(n_pairs, seed, second="$gamma_poisson$", first="gibbs-12"):
     """Pairs, the closest first, then one without a partner."""
     rng = np.random.default_rng(seed)
     distances = np.sort(rng.uniform(0.15, 0.95, size=n_pairs)).tolist()

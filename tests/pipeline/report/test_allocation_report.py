@@ -1,23 +1,17 @@
 """The page of one `allocate`."""
 
-from __future__ import annotations
-
 import json
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.pipeline.support import call
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 TABLE = "sort,<script>alert(1)</script>,b\nx,6,0\ny,5,1\n'z' & z,0,7\n"
 
 
 @pytest.fixture(scope="module")
-def allocated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def allocated(tmp_path_factory):
     directory = tmp_path_factory.mktemp("allocated")
     (directory / "table.csv").write_text(TABLE)
     outcome = call(
@@ -32,20 +26,20 @@ def allocated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Elements(HTMLParser):
     """Tags and texts of a page."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page):
         super().__init__()
-        self.tags: list[str] = []
+        self.tags = []
         self.text = ""
         self.feed(page)
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
+    def handle_starttag(self, tag, attrs):  # noqa: ARG002
         self.tags.append(tag)
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.text += data
 
 
-def test_the_page_has_evidence_factors_and_pictures(allocated: Path) -> None:
+def test_the_page_has_evidence_factors_and_pictures(allocated):
     outcome = call("report", "allocate/table", "--json", cwd=allocated)
     assert outcome.code == 0, outcome.err
     page = allocated / outcome.result["page"]
@@ -60,7 +54,7 @@ def test_the_page_has_evidence_factors_and_pictures(allocated: Path) -> None:
     assert "<script>alert(1)</script>" in found.text  # as text
 
 
-def test_the_page_says_in_sentences_what_was_done(allocated: Path, tmp_path: Path) -> None:
+def test_the_page_says_in_sentences_what_was_done(allocated, tmp_path):
     result = json.loads((allocated / "allocate/table/allocation.json").read_text())
     high, low = sorted((row["log_marginal"] for row in result["rows"]), reverse=True)
     lede = f"nats above nmf of rank {3 - result['best']['rank']}."
@@ -82,13 +76,13 @@ def test_the_page_says_in_sentences_what_was_done(allocated: Path, tmp_path: Pat
         assert ("after each token, 30 earlier tokens are resampled" in text) == (method == "smc")
 
 
-def test_other_runs_do_not_go_with_it(allocated: Path) -> None:
+def test_other_runs_do_not_go_with_it(allocated):
     outcome = call("report", "allocate/table", "other", cwd=allocated)
     assert outcome.code == 2
     assert "a page of its own" in outcome.error
 
 
-def test_a_damaged_result_is_bad_data(allocated: Path) -> None:
+def test_a_damaged_result_is_bad_data(allocated):
     path = allocated / "damaged"
     path.mkdir()
     (path / "allocation.json").write_text('{"rows": []}')

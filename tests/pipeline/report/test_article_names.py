@@ -1,10 +1,7 @@
 """Names and links of documents, from stores that are whole, damaged or gone."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from unittest import mock
 
 import numpy as np
@@ -16,20 +13,16 @@ from corpora.articles.shard import read_articles
 from pipeline.report.article_names import ArticleNames, name_of, revision_url
 from tests.pipeline.support import flip
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 SITE = "https://en.wikipedia.org/wiki/"
 
 
-def article(i: int, **changes: object) -> Article:
+def article(i, **changes):
     text = "Lead.\n\n== Life ==\nText.\n\n=== Deeper ===\nText.\n\n== Work ==\nText."
     made = Article(i, 1000 + i, f"Article {i}", f"{SITE}Article_{i}", "", "en", "", text)
     return replace(made, **changes)
 
 
-def corpus_of(titles: dict[str, str]) -> Corpus:
+def corpus_of(titles):
     counts = sparse.csr_array(np.ones((len(titles), 1), dtype=np.int32))
     return Corpus(counts, ("word",), list(titles), list(titles.values()))
 
@@ -38,14 +31,14 @@ TITLES = {f"en:{i}": f"Article {i} of the corpus" for i in range(1, 31)}
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> ArticleStore:
+def store(tmp_path):
     """Thirty articles in three shards."""
     made = ArticleStore(tmp_path / "store", shard_size=10)
     made.append(article(i) for i in range(1, 31))
     return made
 
 
-def test_titles_and_links(store: ArticleStore) -> None:
+def test_titles_and_links(store):
     names = ArticleNames(store.path, corpus_of(TITLES))
     found = names(["en:25", "en:3", "en:25"])
     assert list(found) == ["en:25", "en:3"]
@@ -54,7 +47,7 @@ def test_titles_and_links(store: ArticleStore) -> None:
     assert names.note == ""
 
 
-def test_sections(store: ArticleStore) -> None:
+def test_sections(store):
     ids = ["en:5#1", "en:5#3", "en:5#2", "en:5#4", "en:5#x", "en:5"]
     titles = {doc_id: doc_id for doc_id in ids}
     found = ArticleNames(store.path, corpus_of(titles))(ids)
@@ -65,12 +58,12 @@ def test_sections(store: ArticleStore) -> None:
     assert {name.url for name in found.values()} == {f"{SITE}Article_5?oldid=1005"}
 
 
-def test_no_more_is_read_than_needed_and_nothing_twice(store: ArticleStore) -> None:
+def test_no_more_is_read_than_needed_and_nothing_twice(store):
     module = "pipeline.report.article_names."
     names = ArticleNames(store.path, corpus_of(TITLES))
-    read: list[int] = []
+    read = []
 
-    def counted(data: bytes, name: str) -> Iterator[Article]:
+    def counted(data, name):
         for each in read_articles(data, name):
             read.append(each.page_id)
             yield each
@@ -86,7 +79,7 @@ def test_no_more_is_read_than_needed_and_nothing_twice(store: ArticleStore) -> N
         names(["en:1"])
 
 
-def test_a_store_that_is_gone(tmp_path: Path) -> None:
+def test_a_store_that_is_gone(tmp_path):
     titles = {"en:1": "One", "en:2#3": "Two § Life", "en:3": "Three\0\u2028of  three"}
     names = ArticleNames(tmp_path / "gone", corpus_of(titles))
     found = names([*titles, "en:99"])
@@ -100,7 +93,7 @@ def test_a_store_that_is_gone(tmp_path: Path) -> None:
     assert re.fullmatch(".*no link.*no article store at.*", names.note)
 
 
-def test_a_shard_that_is_damaged(store: ArticleStore) -> None:
+def test_a_shard_that_is_damaged(store):
     flip(store.path / "shards" / "000002.pkl.gz", 200)
     names = ArticleNames(store.path, corpus_of(TITLES))
     found = names(["en:2", "en:15", "en:25"])
@@ -113,14 +106,14 @@ def test_a_shard_that_is_damaged(store: ArticleStore) -> None:
     assert "000002.pkl.gz" in names.note
 
 
-def test_a_manifest_that_is_damaged(store: ArticleStore) -> None:
+def test_a_manifest_that_is_damaged(store):
     flip(store.path / "manifest.jsonl", 200)
     names = ArticleNames(store.path, corpus_of(TITLES))
     assert names(["en:2"])["en:2"].title == "Article 2 of the corpus"
     assert "manifest.jsonl" in names.note
 
 
-def test_articles_that_the_store_lacks(store: ArticleStore) -> None:
+def test_articles_that_the_store_lacks(store):
     corpus = corpus_of(TITLES | {"de:2": "Zwei", "odd": "Odd one"})
     names = ArticleNames(store.path, corpus)
     found = names(["en:2", "de:2", "odd"])
@@ -131,7 +124,7 @@ def test_articles_that_the_store_lacks(store: ArticleStore) -> None:
     assert one.note.startswith("1 article shown here has no link")
 
 
-def test_only_shards_that_the_corpus_was_made_of(store: ArticleStore) -> None:
+def test_only_shards_that_the_corpus_was_made_of(store):
     first, _, third = (entry.sha256 for entry in store.entries)
     names = ArticleNames(store.path, corpus_of(TITLES), [first, third])
     found = names(["en:2", "en:15", "en:25"])
@@ -151,13 +144,13 @@ def test_only_shards_that_the_corpus_was_made_of(store: ArticleStore) -> None:
         ("https://a.org/wiki/X?a=1", -1, "https://a.org/wiki/X?a=1"),
     ],
 )
-def test_links(url: str, revision: int, expected: str | None) -> None:
+def test_links(url, revision, expected):
     if expected is None:
         expected = f"{url}&oldid={revision}"
     assert revision_url(url, revision) == expected
 
 
-def test_no_links() -> None:
+def test_no_links():
     for url in (
         *(
             "",
@@ -172,7 +165,7 @@ def test_no_links() -> None:
         assert revision_url(url, 7) == revision_url(url, 0) == ""
 
 
-def test_hostile_titles_stay_what_they_are_but_for_controls() -> None:
+def test_hostile_titles_stay_what_they_are_but_for_controls():
     title = '<script>"a"</script> $x$ \u202eabc\0\x1b[31m\nd\ud800'
     found = name_of(article(1, title=title, url="javascript:alert(1)"), "en:1")
     assert found.title == '<script>"a"</script> $x$ \u202eabc [31m d'

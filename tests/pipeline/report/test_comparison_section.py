@@ -1,10 +1,7 @@
 """Runs on the same documents: figures as `evaluate` has them, intervals, alignment, refusals."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -29,26 +26,18 @@ from tests.pipeline.report.made_up_runs import (
     true_topics,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-    from pipeline.report.sections import ComparisonSection
-    from pipeline.runs.loaded_run import LoadedRun
-
-
-def compared(
-    *runs: LoadedRun, method: str | None = None, n_threads: int = 1, **more: Any
-) -> ComparisonSection:
+def compared(*runs, method=None, n_threads=1, **more):
     return comparison_section(runs, ReportSettings(**more), n_threads, method)
 
 
-def good_and_bad(directory: Path, blur: float = 0.3) -> tuple[LoadedRun, LoadedRun]:
+def good_and_bad(directory, blur=0.3):
     """What the documents are drawn from, and something worse; in the wrong order."""
     bad = made_up_run(directory, "bad", blurred(true_topics(), blur))
     return bad, made_up_run(directory, "good", true_topics())
 
 
-def run_over(directory: Path, name: str, topics: Any, words: tuple[str, ...]) -> LoadedRun:
+def run_over(directory, name, topics, words):
     """A run over these words; those that are not in `WORDS` occur nowhere."""
     corpus = made_up_corpus()
     column = dict(zip(WORDS, corpus.counts.toarray().T, strict=True))
@@ -57,7 +46,7 @@ def run_over(directory: Path, name: str, topics: Any, words: tuple[str, ...]) ->
 
 
 @pytest.mark.parametrize("method", [None, "variational-bound", "completion"])
-def test_figures_are_those_of_evaluate(tmp_path: Path, method: str | None) -> None:
+def test_figures_are_those_of_evaluate(tmp_path, method):
     runs = good_and_bad(tmp_path)
     section = compared(*runs, method=method, seed=2)
     method = method or "left-to-right-sequential"
@@ -86,7 +75,7 @@ def test_figures_are_those_of_evaluate(tmp_path: Path, method: str | None) -> No
     assert other.probability_worse == pytest.approx(stats.t.cdf(difference["z"], n))
 
 
-def test_the_better_model_is_told(tmp_path: Path) -> None:
+def test_the_better_model_is_told(tmp_path):
     section = compared(*good_and_bad(tmp_path), method="completion")
     ratio = f"{np.exp(section.rows[1].difference or 0):.3f}"
     assert section.reading.startswith(
@@ -97,7 +86,7 @@ def test_the_better_model_is_told(tmp_path: Path) -> None:
     assert section.reading.endswith("predicting half of each document from the other half.")
 
 
-def test_a_difference_that_may_be_chance(tmp_path: Path) -> None:
+def test_a_difference_that_may_be_chance(tmp_path):
     runs = good_and_bad(tmp_path, 1e-4)
     section = compared(*runs)
     assert section.rows[1].low < 0 < section.rows[1].high
@@ -105,7 +94,7 @@ def test_a_difference_that_may_be_chance(tmp_path: Path) -> None:
     assert "times as probable" not in section.reading
 
 
-def test_the_same_model_twice(tmp_path: Path) -> None:
+def test_the_same_model_twice(tmp_path):
     runs = [made_up_run(tmp_path, name, true_topics()) for name in ("a", "b")]
     section = compared(*runs)
     row = section.rows[1]
@@ -119,7 +108,7 @@ def test_the_same_model_twice(tmp_path: Path) -> None:
     assert all(len(pair.shared_words) == 20 for pair in alignment.pairs)
 
 
-def test_more_than_two(tmp_path: Path) -> None:
+def test_more_than_two(tmp_path):
     more = (("m1", 0.5), ("m2", 1e-5))
     runs = [made_up_run(tmp_path, name, blurred(true_topics(), b)) for name, b in more]
     section = compared(*good_and_bad(tmp_path), *runs, method="variational-bound")
@@ -134,7 +123,7 @@ def test_more_than_two(tmp_path: Path) -> None:
     assert aligned == [("bad", "good"), ("bad", "m1"), ("bad", "m2")]
 
 
-def test_no_run_has_learned_from_the_documents(tmp_path: Path) -> None:
+def test_no_run_has_learned_from_the_documents(tmp_path):
     first = made_up_run(tmp_path, "first", true_topics())
     second = made_up_run(tmp_path, "second", true_topics(), test=0.1)
     parts = split(first.corpus, 0.1, 0.3)
@@ -145,7 +134,7 @@ def test_no_run_has_learned_from_the_documents(tmp_path: Path) -> None:
     assert compared(first, other).documents == parts.test.n_docs
 
 
-def test_at_most_so_many_documents(tmp_path: Path) -> None:
+def test_at_most_so_many_documents(tmp_path):
     runs = good_and_bad(tmp_path)
     section = compared(*runs, scored=9)
     assert section.documents == section.articles == 9
@@ -153,7 +142,7 @@ def test_at_most_so_many_documents(tmp_path: Path) -> None:
     assert "one article cannot tell" in compared(*runs, scored=1).reading
 
 
-def test_families_and_vocabularies_may_differ(tmp_path: Path) -> None:
+def test_families_and_vocabularies_may_differ(tmp_path):
     lda = made_up_run(tmp_path, "lda", true_topics())
     # The same model over the words in another order, with one more that is no other's.
     order = np.random.default_rng(0).permutation(len(WORDS))
@@ -177,9 +166,7 @@ def test_families_and_vocabularies_may_differ(tmp_path: Path) -> None:
     assert all(pair.first == pair.second for pair in alignment.pairs)
 
 
-def with_more_words(
-    directory: Path, name: str, topics: LDATopics, extra: tuple[float, ...]
-) -> LoadedRun:
+def with_more_words(directory, name, topics, extra):
     """The model as it would be had it two more words, which take a share `extra` of each topic."""
     share = np.array(extra)[:, None]
     wider = np.hstack([(1 - share) * topics.topic_word, 0.25 * share, 0.75 * share])
@@ -188,9 +175,7 @@ def with_more_words(
 
 @pytest.mark.parametrize("method", ["left-to-right-sequential", "variational-bound", "completion"])
 @pytest.mark.parametrize("extra", [(0.4, 0.4, 0.4), (0.1, 0.4, 0.6)])
-def test_a_model_with_more_words_is_no_worse_for_them(
-    tmp_path: Path, method: str, extra: tuple[float, ...]
-) -> None:
+def test_a_model_with_more_words_is_no_worse_for_them(tmp_path, method, extra):
     few = made_up_run(tmp_path, "few", true_topics())
     section = compared(few, with_more_words(tmp_path, "many", true_topics(), extra), method=method)
     first, second = section.rows
@@ -208,7 +193,7 @@ def test_a_model_with_more_words_is_no_worse_for_them(
     assert not re.search("good|best a|better|Of the two", section.reading.split("scored words.")[1])
 
 
-def test_a_better_model_with_more_words_is_not_called_worse(tmp_path: Path) -> None:
+def test_a_better_model_with_more_words_is_not_called_worse(tmp_path):
     bad = made_up_run(tmp_path, "bad", blurred(true_topics(), 0.3))
     section = compared(bad, with_more_words(tmp_path, "good", true_topics(), (0.4, 0.4, 0.4)))
     first, second = section.rows
@@ -223,7 +208,7 @@ def test_a_better_model_with_more_words_is_not_called_worse(tmp_path: Path) -> N
     assert "good is ahead of bad by " in section.reading
 
 
-def test_what_is_the_best_both_ways_is_called_so(tmp_path: Path) -> None:
+def test_what_is_the_best_both_ways_is_called_so(tmp_path):
     good = made_up_run(tmp_path, "good", true_topics())
     bad = with_more_words(tmp_path, "bad", blurred(true_topics(), 0.3), (0.4, 0.4, 0.4))
     section = compared(good, bad)
@@ -232,7 +217,7 @@ def test_what_is_the_best_both_ways_is_called_so(tmp_path: Path) -> None:
     assert "restricted to the scored words, bad is behind good by " in section.reading
 
 
-def test_a_poisson_mrf_with_more_words_is_not_ranked(tmp_path: Path) -> None:
+def test_a_poisson_mrf_with_more_words_is_not_ranked(tmp_path):
     few = LDATopics.from_weights(true_topics().topic_word[:, :-1] + 1e-9, true_topics().alpha)
     even = LDATopics(np.full((1, len(WORDS)), 1 / len(WORDS)), [0.3])
     lda = run_over(tmp_path, "lda", few, WORDS[:-1])
@@ -244,7 +229,7 @@ def test_a_poisson_mrf_with_more_words_is_not_ranked(tmp_path: Path) -> None:
     assert "are not known for Poisson MRFs" in section.reading
 
 
-def test_poisson_mrfs_without_dependencies_are_lda(tmp_path: Path) -> None:
+def test_poisson_mrfs_without_dependencies_are_lda(tmp_path):
     lda = made_up_run(tmp_path, "lda", true_topics())
     mrf = made_up_run(tmp_path, "mrf", as_poisson_mrf(true_topics()))
     section = compared(lda, mrf, scored=10)
@@ -256,7 +241,7 @@ def test_poisson_mrfs_without_dependencies_are_lda(tmp_path: Path) -> None:
     assert "Partition functions of Poisson MRFs are estimates" in section.reading
 
 
-def test_topics_without_a_partner(tmp_path: Path) -> None:
+def test_topics_without_a_partner(tmp_path):
     three = made_up_run(tmp_path, "three", true_topics())
     topics = LDATopics(true_topics().topic_word[[2, 0]], true_topics().alpha[:2])
     two = made_up_run(tmp_path, "two", topics)
@@ -268,7 +253,7 @@ def test_topics_without_a_partner(tmp_path: Path) -> None:
         assert [(pair.first, pair.second, pair.distance) for pair in alignment.pairs] == expected
 
 
-def test_impossible_words_are_smoothed_for_all(tmp_path: Path) -> None:
+def test_impossible_words_are_smoothed_for_all(tmp_path):
     words = true_topics().topic_word.copy()
     words[:, true_topics().word_share.argmax()] = 0.0
     holes = LDATopics(words / words.sum(axis=1, keepdims=True), true_topics().alpha)
@@ -280,13 +265,13 @@ def test_impossible_words_are_smoothed_for_all(tmp_path: Path) -> None:
     assert section.rows[1].low > 0
 
 
-def test_runs_of_one_name_differ_by_path(tmp_path: Path) -> None:
+def test_runs_of_one_name_differ_by_path(tmp_path):
     runs = [made_up_run(tmp_path / where, "x", true_topics()) for where in ("here", "there")]
     section = compared(*runs)
     assert {row.model for row in section.rows} == {str(each.directory.path) for each in runs}
 
 
-def test_a_second_report_computes_nothing(tmp_path: Path) -> None:
+def test_a_second_report_computes_nothing(tmp_path):
     runs = good_and_bad(tmp_path)
     first = compared(*runs)
     with mock.patch.object(Scorer, "score", side_effect=ArithmeticError):
@@ -295,7 +280,7 @@ def test_a_second_report_computes_nothing(tmp_path: Path) -> None:
             compared(*runs, seed=1)
 
 
-def test_threads_change_nothing(tmp_path: Path) -> None:
+def test_threads_change_nothing(tmp_path):
     runs = [good_and_bad(tmp_path / name) for name in ("a", "b")]
     one = compared(*runs[0], n_threads=1)
     ResultCache().clear()
@@ -304,7 +289,7 @@ def test_threads_change_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("why", ["no words", "not asked", "no documents", "no method"])
-def test_what_cannot_be_compared_has_a_reason(tmp_path: Path, why: str, monkeypatch: Any) -> None:
+def test_what_cannot_be_compared_has_a_reason(tmp_path, why, monkeypatch):
     first = made_up_run(tmp_path, "first", true_topics())
     second, most, reason = made_up_run(tmp_path, "second", true_topics()), 200, "not asked for"
     if why == "no words":

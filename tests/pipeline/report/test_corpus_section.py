@@ -1,10 +1,7 @@
 """What a report says of the corpus: the parts, and what pruning removed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,16 +11,13 @@ from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.run_directory import RunDirectory
 from tests.pipeline.report.made_up_runs import loaded
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 @pytest.fixture(scope="module")
-def run(tiny_gibbs: Path) -> RunDirectory:
+def run(tiny_gibbs):
     return RunDirectory(tiny_gibbs / "runs/gibbs")
 
 
-def test_parts_are_those_that_documents_fall_into(run: RunDirectory) -> None:
+def test_parts_are_those_that_documents_fall_into(run):
     settings, corpus = run.settings(), Corpus.load(run.corpus_path)
     section = corpus_section(LoadedRun(run))
     assert [part.name for part in section.parts] == ["train", "validation", "test"]
@@ -41,13 +35,13 @@ def test_parts_are_those_that_documents_fall_into(run: RunDirectory) -> None:
     assert section.bigrams == sum("_" in word for word in corpus.vocabulary) > 0
 
 
-def test_rules_of_pruning_add_up(run: RunDirectory) -> None:
+def test_rules_of_pruning_add_up(run):
     section = corpus_section(LoadedRun(run))
     removed = sum(rule.words for rule in section.pruning)
     assert section.words_before == section.words + removed
 
 
-def test_each_rule_has_its_own_count(run: RunDirectory) -> None:
+def test_each_rule_has_its_own_count(run):
     about = {"n_words": 60, "n_rare": 1, "n_common": 2, "n_beyond": 3, "commonest": ["the", "of"]}
     known = {**run.provenance(), "pruning": json.loads(json.dumps(about))}
     settings = replace(run.settings(), no_below=4, no_above=0.25, keep_n=5000)
@@ -61,7 +55,7 @@ def test_each_rule_has_its_own_count(run: RunDirectory) -> None:
     assert section.words_before == 60
 
 
-def test_runs_of_older_versions_do_not_say(run: RunDirectory) -> None:
+def test_runs_of_older_versions_do_not_say(run):
     known = {name: value for name, value in run.provenance().items() if name != "pruning"}
     section = corpus_section(loaded(run, provenance=known))
     assert section.words_before is None

@@ -42,11 +42,8 @@ from tests.pipeline.report.made_up_runs import loaded as loaded_run
 from tests.pipeline.support import call, flip, inside, made_up_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from corpora.tokens.annotation import PlacingAnnotator
-    from pipeline.report.sections import DocumentsSection, ShownDocument
     from pipeline.settings import TrainSettings
 
 HOSTILE = "<script>alert(\"1\")</script> & 'x' $y$ \u202egnp\u202c \x01"
@@ -61,23 +58,23 @@ class Made(NamedTuple):
     corpus: Corpus
     settings: TrainSettings
 
-    def section(self, **how: object) -> DocumentsSection | None:
+    def section(self, **how):
         known = {"model": self.model, "corpus": self.corpus, "settings": self.settings}
         known["store"] = ArticleStore(self.directory / "articles")
         known |= {name: how.pop(name) for name in known if name in how}
         run = loaded_run(self.run, **known)
         return documents_section(run, names_of(run), **{"n_documents": 20, **how})
 
-    def documents(self, **how: object) -> tuple[ShownDocument, ...]:
+    def documents(self, **how):
         return self.section(**how).documents
 
 
-def article(number: int, text: str) -> Article:
+def article(number, text):
     url = f"https://en.wikipedia.org/wiki/{number}"
     return Article(number, 100 + number, f"Article {number} <b>", url, "", "en", "", text)
 
 
-def fill(path: Path, changed: int = -1) -> None:
+def fill(path, changed=-1):
     """Forty articles of a lead and a section; the text of one is another than it was."""
     texts = made_up_texts(80)
     ArticleStore(path, shard_size=10).append(
@@ -89,7 +86,7 @@ def fill(path: Path, changed: int = -1) -> None:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+def made(tmp_path_factory):
     """A run of sections, and a store; leave both as they are."""
     directory = tmp_path_factory.mktemp("documents")
     fill(directory / "articles")
@@ -107,12 +104,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def annotators() -> Iterator[list[str]]:
+def annotators():
     """The spaCy models that were asked for; each is loaded once."""
-    asked: list[str] = []
+    asked = []
     loaded = cache(load_annotator)
 
-    def load(model: str, **how: object) -> PlacingAnnotator:
+    def load(model, **how):
         asked.append(model)
         return loaded(model, noun_chunks=bool(how["noun_chunks"]))
 
@@ -121,23 +118,23 @@ def annotators() -> Iterator[list[str]]:
         yield asked
 
 
-def readable(title: str) -> str:
+def readable(title):
     return title.replace(" § ", ": ").replace("\x01", "").strip()
 
 
-def row_of(made: Made, shown: ShownDocument) -> int:
+def row_of(made, shown):
     """Which document it is."""
     titles = [readable(title) for title in made.corpus.titles]
     (d,) = [d for d, title in enumerate(titles) if title == shown.title]
     return d
 
 
-def number_of(made: Made, shown: ShownDocument) -> int:
+def number_of(made, shown):
     """Of its article."""
     return int(article_of(made.corpus.doc_ids[row_of(made, shown)]).partition(":")[2])
 
 
-def test_texts_are_those_of_the_store(made: Made) -> None:
+def test_texts_are_those_of_the_store(made):
     section = made.section(n_documents=8)
     parts = [part_of(doc_id, 0.2, 0.3) for doc_id in made.corpus.doc_ids]
     assert section.of == parts.count("test") > 8
@@ -167,7 +164,7 @@ def test_texts_are_those_of_the_store(made: Made) -> None:
     assert {": " in shown.title for shown in section.documents} == {True, False}
 
 
-def test_topics_are_those_of_bayes_rule(made: Made) -> None:
+def test_topics_are_those_of_bayes_rule(made):
     topics = made.model.topics
     assert isinstance(topics, LDATopics)
     seen = set()
@@ -187,7 +184,7 @@ def test_topics_are_those_of_bayes_rule(made: Made) -> None:
     assert len(seen) > 1
 
 
-def test_a_model_is_loaded_once_and_only_for_texts(made: Made, annotators: list[str]) -> None:
+def test_a_model_is_loaded_once_and_only_for_texts(made, annotators):
     annotators.clear()
     made.section()
     assert annotators == ["blank:en"]
@@ -195,7 +192,7 @@ def test_a_model_is_loaded_once_and_only_for_texts(made: Made, annotators: list[
     assert annotators == ["blank:en"]
 
 
-def test_without_the_store_words_stand_alphabetically(made: Made) -> None:
+def test_without_the_store_words_stand_alphabetically(made):
     with_text = made.documents()
     shown = made.documents(store=ArticleStore(made.directory / "nowhere"))
     assert [each.title for each in shown] == [each.title for each in with_text]
@@ -214,7 +211,7 @@ def test_without_the_store_words_stand_alphabetically(made: Made) -> None:
             assert getattr(each, name) == getattr(there, name)
 
 
-def test_an_article_that_was_changed_is_shown_without_its_text(made: Made, tmp_path: Path) -> None:
+def test_an_article_that_was_changed_is_shown_without_its_text(made, tmp_path):
     before = made.documents(n_documents=6)
     number = number_of(made, before[2])
     fill(tmp_path / "articles", changed=number)
@@ -230,9 +227,7 @@ def test_an_article_that_was_changed_is_shown_without_its_text(made: Made, tmp_p
     assert before[-1].url == after[-1].url
 
 
-def test_missing_articles_and_damaged_stores_give_no_text(
-    made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_missing_articles_and_damaged_stores_give_no_text(made, tmp_path, caplog):
     store = ArticleStore(tmp_path / "other")
     store.append([article(99, "Another river.")])
     assert not any(each.is_text for each in made.documents(store=store))
@@ -243,7 +238,7 @@ def test_missing_articles_and_damaged_stores_give_no_text(
     assert "without their text" in caplog.text
 
 
-def test_a_model_that_is_not_installed(made: Made, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_model_that_is_not_installed(made, caplog):
     settings = replace(made.settings, spacy_model="nowhere_to_be_found")
     shown = made.documents(settings=settings)
     assert not any(each.is_text for each in shown)
@@ -251,7 +246,7 @@ def test_a_model_that_is_not_installed(made: Made, caplog: pytest.LogCaptureFixt
     assert "nowhere_to_be_found" in caplog.text
 
 
-def test_long_documents_are_cut(made: Made) -> None:
+def test_long_documents_are_cut(made):
     wholes = made.documents(n_documents=4)
     with mock.patch("pipeline.report.documents_section.MAX_WORDS", 5):
         few = made.documents(n_documents=4)
@@ -262,7 +257,7 @@ def test_long_documents_are_cut(made: Made) -> None:
         assert sum(len(piece.encode()) for piece in whole.pieces) < MAX_BYTES
 
 
-def test_without_a_test_part_it_is_the_validation_part(made: Made) -> None:
+def test_without_a_test_part_it_is_the_validation_part(made):
     # The parts are told apart by the ids alone: what was the test part counts as validation now.
     settings = replace(made.settings, test=0.0, validation=0.3)
     assert made.section(settings=settings) == made.section()
@@ -270,14 +265,14 @@ def test_without_a_test_part_it_is_the_validation_part(made: Made) -> None:
     assert made.section(settings=settings) is None
 
 
-def test_another_models_words_are_refused(made: Made) -> None:
+def test_another_models_words_are_refused(made):
     words = ("zebra", *made.model.vocabulary[1:])
     model = SavedModel(made.model.topics, words)
     with pytest.raises(ValueError, match="the corpus must be the one"):
         made.section(model=model)
 
 
-def test_articles_as_documents(made: Made, tmp_path: Path) -> None:
+def test_articles_as_documents(made, tmp_path):
     shutil.copytree(made.directory / "articles", tmp_path / "articles")
     outcome = call(
         *("train", "--articles", "articles", "--run", "r", "--topics", 3, "--seed", 1),
@@ -299,7 +294,7 @@ def test_articles_as_documents(made: Made, tmp_path: Path) -> None:
 # Which documents
 
 
-def test_documents_are_evenly_spaced_among_those_of_enough_words() -> None:
+def test_documents_are_evenly_spaced_among_those_of_enough_words():
     lengths = np.full(100, MIN_WORDS)
     assert chosen_documents(lengths, 5).tolist() == [10, 30, 50, 70, 90]
     lengths[1::2] = MIN_WORDS - 1
@@ -310,7 +305,7 @@ def test_documents_are_evenly_spaced_among_those_of_enough_words() -> None:
     assert chosen_documents(lengths, 50).tolist() == list(range(1, 100, 2))
 
 
-def test_where_too_few_have_enough_words_it_is_the_longest() -> None:
+def test_where_too_few_have_enough_words_it_is_the_longest():
     lengths = np.array([3, 0, MIN_WORDS, 5, 4, 5, 0, 1])
     assert chosen_documents(lengths, 3).tolist() == [2, 3, 5]
     assert chosen_documents(lengths, 20).tolist() == [0, 2, 3, 4, 5, 7]
@@ -320,7 +315,7 @@ def test_where_too_few_have_enough_words_it_is_the_longest() -> None:
 # Which topics
 
 
-def test_topics_of_words_under_gamma_poisson() -> None:
+def test_topics_of_words_under_gamma_poisson():
     """Against the scores themselves; rows of Φ do not sum to 1, and one topic is empty."""
     rng = np.random.default_rng(0)
     topic_word = rng.gamma(0.5, size=(4, 12)) * np.array([[3.0], [0.2], [0.0], [1.0]])
@@ -337,19 +332,19 @@ def test_topics_of_words_under_gamma_poisson() -> None:
     assert certainty != pytest.approx(naive.max(axis=0) / naive.sum(axis=0))
 
 
-def fields() -> list[FixedLengthPoissonMRF]:
+def fields():
     rng = np.random.default_rng(1)
     return [FixedLengthPoissonMRF(np.log(p), np.zeros((6, 6))) for p in rng.dirichlet([1] * 6, 3)]
 
 
-def test_all_words_of_a_mixture_are_of_the_documents_topic() -> None:
+def test_all_words_of_a_mixture_are_of_the_documents_topic():
     topics = LPMRFClusters.of_fields(fields(), np.zeros((3, 10)), np.ones(3))
     topic, certainty = word_topics(topics, np.array([0.2, 0.7, 0.1]), np.array([0, 3, 5]))
     assert topic.tolist() == [1, 1, 1]
     assert certainty == pytest.approx([0.7, 0.7, 0.7])
 
 
-def test_a_topic_model_of_poisson_mrfs_without_dependencies_is_lda() -> None:
+def test_a_topic_model_of_poisson_mrfs_without_dependencies_is_lda():
     topics = LPMRFTopics.of_fields(fields(), np.zeros((3, 10)), np.ones(3))
     lda = LDATopics(topics.topic_word, np.ones(3))
     theta, words = np.array([0.2, 0.7, 0.1]), np.arange(6)
@@ -357,7 +352,7 @@ def test_a_topic_model_of_poisson_mrfs_without_dependencies_is_lda() -> None:
         assert (a == b).all()
 
 
-def test_a_word_that_no_topic_has_is_as_the_document() -> None:
+def test_a_word_that_no_topic_has_is_as_the_document():
     topics = LDATopics(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]), np.ones(2))
     topic, certainty = word_topics(topics, np.array([0.25, 0.75]), np.array([0, 1, 2]))
     assert topic.tolist() == [1, 0, 1]
@@ -371,7 +366,7 @@ WORDS = st.text(st.sampled_from("ab<é"), min_size=1, max_size=8)
 
 
 @st.composite
-def pieces_of_odd_number(draw: st.DrawFn) -> list[str]:
+def pieces_of_odd_number(draw):
     pieces = [draw(TEXTS)]
     for _ in range(draw(st.integers(0, 6))):
         pieces += [draw(WORDS), draw(TEXTS)]
@@ -379,12 +374,12 @@ def pieces_of_odd_number(draw: st.DrawFn) -> list[str]:
 
 
 @given(text=TEXTS)
-def test_no_page_takes_more_than_is_thought(text: str) -> None:
+def test_no_page_takes_more_than_is_thought(text):
     assert len(html.escape(text).encode()) <= cost(text)
 
 
 @given(pieces=pieces_of_odd_number(), max_words=st.integers(1, 6), max_bytes=st.integers(1, 200))
-def test_what_is_left(pieces: list[str], max_words: int, max_bytes: int) -> None:
+def test_what_is_left(pieces, max_words, max_bytes):
     left, n_words, is_cut = cut(pieces, max_words, max_bytes)
     assert len(left) == 2 * n_words + 1
     assert left[:-1] == pieces[: 2 * n_words]
@@ -399,13 +394,13 @@ def test_what_is_left(pieces: list[str], max_words: int, max_bytes: int) -> None
         assert n_words == max_words or more > max_bytes
 
 
-def test_a_text_that_fits_is_whole() -> None:
+def test_a_text_that_fits_is_whole():
     pieces = ["The ", "river", " and the ", "lake", "."]
     assert cut(pieces, 2) == (pieces, 2, False)
     assert cut(pieces, 1) == (["The ", "river", ""], 1, True)
 
 
-def test_a_long_text_without_a_known_word_ends_between_two_words() -> None:
+def test_a_long_text_without_a_known_word_ends_between_two_words():
     assert cut(["one two three"], 5, 11) == (["one two"], 0, True)
     assert cut(["one two three", "four", ""], 5, 11) == (["one two"], 0, True)
     assert cut(["", "one", " two three"], 5, 11 + 3) == (["", "one", ""], 1, True)

@@ -1,12 +1,9 @@
 """Figures of a report: what they show, say, and weigh, with any words in them."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import unicodedata
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -51,13 +48,8 @@ from tests.pipeline.report.made_up_sections import (
     training_section,
 )
 
-if TYPE_CHECKING:
-    from typing import Any
 
-    from pipeline.figures.write import Figure
-
-
-def drawn(figure: Figure | None, *, laid_out: bool = False) -> Any:
+def drawn(figure, *, laid_out=False):
     """The matplotlib figure; that takes long if everything is to be where it is in the end."""
     with rc_context(style()):
         canvas = Canvas(figsize=(10, 6), layout="constrained")
@@ -68,13 +60,13 @@ def drawn(figure: Figure | None, *, laid_out: bool = False) -> Any:
     return canvas
 
 
-def texts_of(canvas: Any) -> list[Any]:
+def texts_of(canvas):
     """Texts that are seen."""
     texts = [text for text in canvas.findobj(Text) if text.axes is not None]
     return [text for text in texts if text.get_visible() and text.get_text().strip()]
 
 
-def assert_all_is_on_paper(canvas: Any) -> None:
+def assert_all_is_on_paper(canvas):
     """No text, legends' and ticks' among them, reaches out of the figure."""
     box = canvas.get_tightbbox().padded(-0.02)
     assert min(box.x0, box.y0) >= 0
@@ -82,7 +74,7 @@ def assert_all_is_on_paper(canvas: Any) -> None:
     assert box.y1 * canvas.dpi <= canvas.bbox.height
 
 
-def run_of(**sections: Any) -> RunReport:
+def run_of(**sections):
     corpus = CorpusSection("store", "article", (), 10, None, (), 0)
     nothing = dict.fromkeys(("training", "documents", "likelihood", "dependencies", "shapes"))
     usual = {
@@ -96,7 +88,7 @@ def run_of(**sections: Any) -> RunReport:
 # --- all ------------------------------------------------------------------------------------------
 
 
-def test_a_run_has_the_figures_of_what_it_has() -> None:
+def test_a_run_has_the_figures_of_what_it_has():
     least = run_of(topics=replace(topics_section(4), clouds=()))
     assert [each.name for each in all_figures(least)] == ["topic-map", "prevalence", "top-words"]
     sections = {"training": training_section(3), "likelihood": likelihood_section()}
@@ -107,7 +99,7 @@ def test_a_run_has_the_figures_of_what_it_has() -> None:
     assert all_figures(run_of(topics=nothing, training=TrainingSection((), None, "", ""))) == []
 
 
-def test_a_comparison_has_an_alignment_with_each_other_run() -> None:
+def test_a_comparison_has_an_alignment_with_each_other_run():
     section = comparison_section()
     first = replace(run_of(topics=topics_section(12)), name="gibbs-12")
     figures = comparison_figures(section, [first])
@@ -132,7 +124,7 @@ def test_a_comparison_has_an_alignment_with_each_other_run() -> None:
     ],
     ids=lambda figure: figure.name,
 )
-def test_figures_are_safe_small_described_and_all_on_paper(figure: Figure) -> None:
+def test_figures_are_safe_small_described_and_all_on_paper(figure):
     svg = page_svg(figure, "p")
     elements_of(svg)
     assert len(svg) < 40_000
@@ -148,7 +140,7 @@ def test_figures_are_safe_small_described_and_all_on_paper(figure: Figure) -> No
 
 
 @pytest.mark.parametrize("n_topics", [1, 2, 12, 100])
-def test_the_map_of_topics(n_topics: int) -> None:
+def test_the_map_of_topics(n_topics):
     section = topics_section(n_topics)
     figure = topic_map(section)
     svg = page_svg(figure, "p")
@@ -181,7 +173,7 @@ def test_the_map_of_topics(n_topics: int) -> None:
     assert scale == pytest.approx(scale[:1] * len(scale), rel=0.05)
 
 
-def test_no_number_of_the_map_lies_on_another() -> None:
+def test_no_number_of_the_map_lies_on_another():
     canvas = drawn(topic_map(topics_section(100)))
     artists = canvas.axes[0].artists + canvas.axes[0].patches
     numbers = [each._number for each in artists if getattr(each, "_number", None) is not None]
@@ -196,7 +188,7 @@ def test_no_number_of_the_map_lies_on_another() -> None:
 
 
 @pytest.mark.parametrize("n_topics", [12, 100])
-def test_names_of_the_map_of_files_lie_on_nothing(n_topics: int) -> None:
+def test_names_of_the_map_of_files_lie_on_nothing(n_topics):
     section = topics_section(n_topics)
     canvas = drawn(topic_map(section))
     (axes,) = canvas.axes
@@ -217,7 +209,7 @@ def test_names_of_the_map_of_files_lie_on_nothing(n_topics: int) -> None:
             assert np.hypot(*(nearest - circle.center)) > circle.radius - 1
 
 
-def test_the_map_of_a_page_is_read_where_it_is_small() -> None:
+def test_the_map_of_a_page_is_read_where_it_is_small():
     root = ET.fromstring(page_svg(topic_map(topics_section(12)), "p"))
     width = float(root.attrib["viewBox"].split()[2])
     groups = [group for group in root.iter("g") if group.get("data-gid")]
@@ -234,21 +226,19 @@ def test_the_map_of_a_page_is_read_where_it_is_small() -> None:
 @pytest.mark.parametrize(
     ("most", "shares"), [(0.167, [0.1, 0.02, 0.005]), (0.0306, [0.02, 0.005, 0.001]), (1.0, [1.0])]
 )
-def test_circles_of_the_legend_are_round_shares_of_these_topics(
-    most: float, shares: list[float]
-) -> None:
+def test_circles_of_the_legend_are_round_shares_of_these_topics(most, shares):
     assert _round_shares(most)[: len(shares)] == pytest.approx(shares)
     assert _round_shares(0.0) == []
 
 
-def test_topics_at_one_place_are_drawn() -> None:
+def test_topics_at_one_place_are_drawn():
     section = topics_section(3)
     same = replace(section, topics=tuple(replace(row, place=(0.0, 0.0)) for row in section.topics))
     elements_of(page_svg(topic_map(same), "p"))
 
 
 @pytest.mark.parametrize(("n_topics", "n_bars"), [(1, 1), (30, 30), (31, 31), (151, 0)])
-def test_prevalence_has_bars_of_few_topics_and_a_line_of_many(n_topics: int, n_bars: int) -> None:
+def test_prevalence_has_bars_of_few_topics_and_a_line_of_many(n_topics, n_bars):
     section = topics_section(n_topics)
     (axes,) = drawn(prevalence(section)).axes
     shares = [row.prevalence for row in section.topics]
@@ -258,11 +248,11 @@ def test_prevalence_has_bars_of_few_topics_and_a_line_of_many(n_topics: int, n_b
     assert drawn_shares == pytest.approx(shares)
 
 
-def test_relevance() -> None:
+def test_relevance():
     section = topics_section(5, seed=3)
     row = section.topics[2]
 
-    def relevance(word: int, p: float) -> float:
+    def relevance(word, p):
         return 0.6 * np.log(p) + 0.4 * np.log(p / section.word_share[word])
 
     pairs = zip(row.words, row.probabilities, strict=True)
@@ -271,7 +261,7 @@ def test_relevance() -> None:
 
 
 @pytest.mark.slow
-def test_words_of_the_most_prevalent_topics() -> None:
+def test_words_of_the_most_prevalent_topics():
     section = topics_section(14)
     canvas = drawn(top_words(section))
     assert len(canvas.axes) == 12
@@ -282,7 +272,7 @@ def test_words_of_the_most_prevalent_topics() -> None:
         assert [text.get_text() for text in axes.texts[::2]] == [word for word, _ in expected]
 
 
-def test_words_of_clouds_fit_where_they_are_placed() -> None:
+def test_words_of_clouds_fit_where_they_are_placed():
     section = topics_section(2, hostile=True)
     whole, narrow = section.clouds
     narrow = tuple(replace(word, width=0.5 * word.width) for word in narrow)
@@ -304,7 +294,7 @@ def test_words_of_clouds_fit_where_they_are_placed() -> None:
             assert (box.y0 + box.y1) / 2 == pytest.approx(each.y, abs=0.25 * each.size + 1)
 
 
-def test_words_of_clouds_are_apart_on_paper() -> None:
+def test_words_of_clouds_are_apart_on_paper():
     words = ["government", "american", "establish", "independence", "force", "war", "lead"]
     cloud = word_cloud(words, [0.1 / (n + 1) for n in range(len(words))])
     section = replace(topics_section(1), clouds=(cloud,))
@@ -314,7 +304,7 @@ def test_words_of_clouds_are_apart_on_paper() -> None:
     axes.set_axis_off()
     axes.set_title("", loc="left")
 
-    def ink(*shown: Any) -> Any:
+    def ink(*shown):
         for text in axes.texts:
             text.set_visible(text in shown)
         canvas.canvas.draw()
@@ -329,13 +319,13 @@ def test_words_of_clouds_are_apart_on_paper() -> None:
     assert sum([ink(axes.texts[0]), each[1]]).max() == 2
 
 
-def test_text_width() -> None:
+def test_text_width():
     assert text_width("", 10) == 0
     assert text_width("mm", 10) == pytest.approx(2 * text_width("m", 10), rel=0.05)
     assert text_width("m", 20) == pytest.approx(2 * text_width("m", 10))
 
 
-def test_active_topics() -> None:
+def test_active_topics():
     section = topics_section(4)
     figure = shapes(section, (0.001, 2.0, 0.0, 1.0))
     numbers = [row.number for row in section.topics]
@@ -351,7 +341,7 @@ def test_active_topics() -> None:
 
 
 @pytest.mark.parametrize("values", [(1.0, 1.0), (0.7, 0.9), (3.0, 0.4), (5.0, 1e-9), (2.0, 0.0)])
-def test_shapes_have_labelled_ticks(values: tuple[float, ...]) -> None:
+def test_shapes_have_labelled_ticks(values):
     canvas = drawn(shapes(topics_section(2), values), laid_out=True)
     (axes,) = canvas.axes
     low, high = axes.get_ylim()
@@ -364,7 +354,7 @@ def test_shapes_have_labelled_ticks(values: tuple[float, ...]) -> None:
 # --- training -------------------------------------------------------------------------------------
 
 
-def test_the_training_curve() -> None:
+def test_the_training_curve():
     section = training_section(6, bound=True)
     left, right = drawn(training_curve(section)).axes
     perplexity = [check.perplexity for check in section.checks]
@@ -378,7 +368,7 @@ def test_the_training_curve() -> None:
     assert left.get_yscale() == "linear"
 
 
-def test_the_training_curve_begins_at_the_first_check() -> None:
+def test_the_training_curve_begins_at_the_first_check():
     section = training_section(6, bound=True)
     checks = tuple(
         replace(check, seconds=29.6 + 0.12 * n, documents=9000 + 100 * n)
@@ -393,14 +383,14 @@ def test_the_training_curve_begins_at_the_first_check() -> None:
 
 
 @pytest.mark.parametrize(("factor", "scale"), [(2.0, "linear"), (8.0, "log")])
-def test_wide_ranges_are_logarithmic(factor: float, scale: str) -> None:
+def test_wide_ranges_are_logarithmic(factor, scale):
     canvas = drawn(training_curve(training_section(12, factor=factor)), laid_out=True)
     assert canvas.axes[0].get_yscale() == scale
     ticks = [text.get_text() for text in canvas.axes[0].get_yticklabels()]
     assert len([text for text in ticks if text]) >= 3
 
 
-def test_one_look_is_a_point() -> None:
+def test_one_look_is_a_point():
     section = training_section(1)
     figure = training_curve(section)
     assert figure.description.startswith("One check on the validation documents: perplexity 1,95")
@@ -408,7 +398,7 @@ def test_one_look_is_a_point() -> None:
     assert left.get_xlim()[0] == 0
 
 
-def test_of_many_looks_some_are_drawn_and_the_kept_one_is() -> None:
+def test_of_many_looks_some_are_drawn_and_the_kept_one_is():
     section = replace(training_section(1000, bound=True), best=780)  # no evenly spaced one
     figure = training_curve(section)
     values, _, kept = drawn(figure).axes[0].lines
@@ -418,7 +408,7 @@ def test_of_many_looks_some_are_drawn_and_the_kept_one_is() -> None:
 
 
 @pytest.mark.slow
-def test_drawings_of_large_runs_are_small() -> None:
+def test_drawings_of_large_runs_are_small():
     section = replace(training_section(1000, bound=True), best=777)
     for figure, most in (
         (training_curve(section), 40_000),
@@ -436,7 +426,7 @@ def test_drawings_of_large_runs_are_small() -> None:
 # --- likelihoods ----------------------------------------------------------------------------------
 
 
-def test_estimators_are_told_apart_by_what_they_score_and_on_which_side_they_err() -> None:
+def test_estimators_are_told_apart_by_what_they_score_and_on_which_side_they_err():
     section = likelihood_section()
     canvas = drawn(likelihoods(section))
     titles = [axes.get_title("left") for axes in canvas.axes]
@@ -458,7 +448,7 @@ def test_estimators_are_told_apart_by_what_they_score_and_on_which_side_they_err
 
 
 @pytest.mark.parametrize("n_hollow", [1, 2])
-def test_what_is_hardly_sampled_is_hollow_and_not_called_the_truth(n_hollow: int) -> None:
+def test_what_is_hardly_sampled_is_hollow_and_not_called_the_truth(n_hollow):
     section = likelihood_section()
     most = int(MAX_LOW_ESS * section.documents)
     rows = tuple(
@@ -479,14 +469,14 @@ def test_what_is_hardly_sampled_is_hollow_and_not_called_the_truth(n_hollow: int
     assert n_hollow == 2 or unbiased.startswith("unbiased, filled: the true value")
 
 
-def test_harmonic_means_are_too_far_left_however_few_the_samples() -> None:
+def test_harmonic_means_are_too_far_left_however_few_the_samples():
     section = likelihood_section()
     rows = tuple(replace(row, low_ess_documents=section.documents) for row in section.rows[3:4])
     texts = drawn(likelihoods(replace(section, rows=rows))).legends[0].get_texts()
     assert HOLLOW not in [text.get_text() for text in texts]
 
 
-def test_differences_have_their_intervals() -> None:
+def test_differences_have_their_intervals():
     section = comparison_section()
     (axes,) = drawn(comparison(section)).axes
     (bars,) = axes.containers[1].lines[2]
@@ -496,7 +486,7 @@ def test_differences_have_their_intervals() -> None:
     assert axes.get_yticklabels()[0].get_text() == "gibbs-12 (best)"
 
 
-def test_many_pairs_are_not_all_drawn() -> None:
+def test_many_pairs_are_not_all_drawn():
     figure = alignment(alignment_of(30, 1), 7)
     assert figure.name == "alignment-7"
     assert "Of 31 pairs the first 25 are drawn." in figure.description
@@ -516,7 +506,7 @@ def test_many_pairs_are_not_all_drawn() -> None:
 # --- dependencies ---------------------------------------------------------------------------------
 
 
-def test_dependencies() -> None:
+def test_dependencies():
     theta = np.zeros(4)
     dense = np.zeros((4, 4))
     dense[0, 1] = dense[1, 0] = 1.5

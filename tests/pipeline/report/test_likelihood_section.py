@@ -1,12 +1,9 @@
 """Held-out likelihood by estimator: which documents, which figures, what is said of them, cache."""
 
-from __future__ import annotations
-
 import logging
 import math
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -34,28 +31,22 @@ from tests.pipeline.report.made_up_runs import (
     true_topics,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pipeline.runs.loaded_run import LoadedRun
-
 QUICK = ("left-to-right-sequential", "variational-bound", "completion")
 
 
-def section_of(run: LoadedRun, methods: Any = QUICK, n_threads: int = 1, **more: Any) -> Any:
+def section_of(run, methods=QUICK, n_threads=1, **more):
     return likelihood_section(run, ReportSettings(**more), n_threads, methods)
 
 
 @pytest.fixture
-def lda(tmp_path: Path) -> LoadedRun:
+def lda(tmp_path):
     return made_up_run(tmp_path, "a", true_topics())
 
 
 # --- figures --------------------------------------------------------------------------------------
 
 
-def test_figures_are_those_of_the_estimators_on_the_test_part(lda: LoadedRun) -> None:
+def test_figures_are_those_of_the_estimators_on_the_test_part(lda):
     test = lda.parts.test
     assert 0 < test.n_docs < lda.corpus.n_docs
     section = section_of(lda, seed=3)
@@ -76,7 +67,7 @@ def test_figures_are_those_of_the_estimators_on_the_test_part(lda: LoadedRun) ->
         assert row.seconds > 0
 
 
-def test_errors_are_over_articles(tmp_path: Path) -> None:
+def test_errors_are_over_articles(tmp_path):
     corpus = made_up_corpus(40, n_sections=6)
     opened = made_up_run(tmp_path, "a", true_topics(), corpus, documents="section")
     section = section_of(opened, ["variational-bound"])
@@ -91,7 +82,7 @@ def test_errors_are_over_articles(tmp_path: Path) -> None:
     assert by_article > 1.2 * estimate.nats_per_word_standard_error
 
 
-def test_at_most_so_many_documents_evenly_spaced(lda: LoadedRun) -> None:
+def test_at_most_so_many_documents_evenly_spaced(lda):
     test = lda.parts.test
     section = section_of(lda, ["variational-bound"], scored=7)
     assert (section.documents, section.of_documents) == (7, test.n_docs)
@@ -100,7 +91,7 @@ def test_at_most_so_many_documents_evenly_spaced(lda: LoadedRun) -> None:
     assert section.rows[0].perplexity == expected.perplexity
 
 
-def test_documents_without_tokens_are_skipped(tmp_path: Path) -> None:
+def test_documents_without_tokens_are_skipped(tmp_path):
     corpus = made_up_corpus()
     counts = corpus.counts.toarray()
     counts[::2] = 0
@@ -111,7 +102,7 @@ def test_documents_without_tokens_are_skipped(tmp_path: Path) -> None:
     assert 0 < section.documents == n_with_tokens < test.n_docs == section.of_documents
 
 
-def test_every_family_has_its_estimators(tmp_path: Path) -> None:
+def test_every_family_has_its_estimators(tmp_path):
     for number, topics in enumerate((true_topics(), as_gamma_poisson(true_topics()))):
         opened = made_up_run(tmp_path, f"run{number}", topics)
         section = section_of(opened, None, scored=5, samples=20)
@@ -125,7 +116,7 @@ def test_every_family_has_its_estimators(tmp_path: Path) -> None:
         assert 5 < sampled.perplexity < 1.2 * len(WORDS)
 
 
-def test_poisson_mrfs_are_scored_given_their_partition_functions(tmp_path: Path) -> None:
+def test_poisson_mrfs_are_scored_given_their_partition_functions(tmp_path):
     opened = made_up_run(tmp_path, "a", as_poisson_mrf(true_topics()))
     section = section_of(opened, None, scored=5, samples=5)
     annealed, split_up = section.rows
@@ -136,7 +127,7 @@ def test_poisson_mrfs_are_scored_given_their_partition_functions(tmp_path: Path)
     assert section.reading.endswith("estimates, whose error is in no figure here.")
 
 
-def test_how_many_samples_a_document_has(lda: LoadedRun) -> None:
+def test_how_many_samples_a_document_has(lda):
     for n_samples, expected in (
         (None, ("100 samples", "4 divisions")),
         (7, ("7 samples", "7 div")),
@@ -155,7 +146,7 @@ def test_how_many_samples_a_document_has(lda: LoadedRun) -> None:
     assert " 12.5 samples per" in meaning_of(of_lda.method("harmonic-mean"), n_samples=12.5)
 
 
-def test_a_seed_fixes_it_whatever_the_threads(tmp_path: Path) -> None:
+def test_a_seed_fixes_it_whatever_the_threads(tmp_path):
     found = []
     for run, n_threads, seed in (("a", 1, 0), ("b", 2, 0), ("c", 1, 1)):
         opened = made_up_run(tmp_path, run, true_topics())
@@ -165,7 +156,7 @@ def test_a_seed_fixes_it_whatever_the_threads(tmp_path: Path) -> None:
     assert found[0] == found[1] != found[2]
 
 
-def test_words_without_a_topic_are_smoothed(tmp_path: Path) -> None:
+def test_words_without_a_topic_are_smoothed(tmp_path):
     words = true_topics().topic_word.copy()
     words[:, 3] = 0.0
     topics = LDATopics(words / words.sum(axis=1, keepdims=True), true_topics().alpha)
@@ -178,7 +169,7 @@ def test_words_without_a_topic_are_smoothed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("nothing", ["no test part", "no words"])
-def test_nothing_to_score(tmp_path: Path, nothing: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_to_score(tmp_path, nothing, caplog):
     corpus, test = made_up_corpus(), 0.3
     if nothing == "no words":
         corpus = replace(corpus, counts=np.zeros((corpus.n_docs, corpus.n_words), dtype=np.int32))
@@ -195,7 +186,7 @@ def test_nothing_to_score(tmp_path: Path, nothing: str, caplog: pytest.LogCaptur
 # --- what is said of them -------------------------------------------------------------------------
 
 
-def test_every_estimator_has_a_meaning() -> None:
+def test_every_estimator_has_a_meaning():
     for scoring in SCORINGS:
         assert {*scoring.shown, scoring.default, scoring.validation.method} <= set(scoring.names)
         for method in scoring.methods:
@@ -210,7 +201,7 @@ def test_every_estimator_has_a_meaning() -> None:
             assert ("upper bound" in meaning) == (method.name == "variational-bound")
 
 
-def test_the_reading_is_of_the_best_estimator(lda: LoadedRun) -> None:
+def test_the_reading_is_of_the_best_estimator(lda):
     section = section_of(lda, ("completion", "harmonic-mean", "left-to-right-sequential"))
     row = section.rows[-1]
     shown = f"{row.perplexity:.1f}"
@@ -227,7 +218,7 @@ def test_the_reading_is_of_the_best_estimator(lda: LoadedRun) -> None:
     assert "is negligible" in section.reading
 
 
-def test_readings_say_what_is_biased(lda: LoadedRun) -> None:
+def test_readings_say_what_is_biased(lda):
     half = section_of(lda, ["completion"]).reading
     assert half.startswith("Given half of an article that is new to it, the model gives")
     assert "That is not the perplexity of whole articles" in half
@@ -242,7 +233,7 @@ def test_readings_say_what_is_biased(lda: LoadedRun) -> None:
     assert "by a biased estimate" in biased
 
 
-def test_a_large_monte_carlo_error_is_not_called_negligible(tmp_path: Path) -> None:
+def test_a_large_monte_carlo_error_is_not_called_negligible(tmp_path):
     corpus = made_up_corpus(30)  # of articles that are all alike, so that they differ by little
     counts = np.tile(corpus.counts[[0]].toarray(), (30, 1))
     opened = made_up_run(tmp_path, "a", true_topics(), replace(corpus, counts=counts))
@@ -251,14 +242,14 @@ def test_a_large_monte_carlo_error_is_not_called_negligible(tmp_path: Path) -> N
     assert "more samples would make it narrower" in reading
 
 
-def test_one_article_has_no_interval(lda: LoadedRun) -> None:
+def test_one_article_has_no_interval(lda):
     section = section_of(lda, ["left-to-right-sequential"], scored=1)
     assert section.rows[0].nats_per_word_standard_error is None
     assert "one article gives no interval" in section.reading
     assert "nan" not in section.reading
 
 
-def test_intervals_are_those_of_student() -> None:
+def test_intervals_are_those_of_student():
     for n in (2, 5, 30):
         assert half_width(0.2, n) == pytest.approx(0.2 * stats.t.ppf(0.975, n - 1))
         assert probability_positive(0.3, 0.2, n) == pytest.approx(stats.t.cdf(1.5, n - 1))
@@ -267,7 +258,7 @@ def test_intervals_are_those_of_student() -> None:
     assert [probability_positive(x, 0.0, 9) for x in (-1.0, 0.0, 1.0)] == [0.0, 0.5, 1.0]
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+def test_intervals_hold_the_truth_as_often_as_they_say():
     # Of means of 5 normal numbers. Standard error of the share of 4,000: 0.0034; the normal
     # distribution's 1.96 holds 87.8 %.
     sample = np.random.default_rng(0).normal(size=(4000, 5))
@@ -281,7 +272,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
 # --- what is cached -------------------------------------------------------------------------------
 
 
-def is_cached(opened: LoadedRun, methods: Sequence[str] = QUICK, **more: Any) -> bool:
+def is_cached(opened, methods=QUICK, **more):
     """Whether nothing is computed."""
     with mock.patch.object(Scorer, "score", side_effect=ArithmeticError):
         try:
@@ -291,7 +282,7 @@ def is_cached(opened: LoadedRun, methods: Sequence[str] = QUICK, **more: Any) ->
     return True
 
 
-def test_a_second_report_computes_nothing(lda: LoadedRun) -> None:
+def test_a_second_report_computes_nothing(lda):
     assert not is_cached(lda)
     first = section_of(lda)
     assert is_cached(lda)
@@ -300,7 +291,7 @@ def test_a_second_report_computes_nothing(lda: LoadedRun) -> None:
     assert not (lda.directory.path / "report").exists()
 
 
-def test_what_a_score_depends_on(lda: LoadedRun) -> None:
+def test_what_a_score_depends_on(lda):
     method = QUICK[:1]
     section_of(lda, method)
     assert is_cached(lda, method)
@@ -316,10 +307,10 @@ def test_what_a_score_depends_on(lda: LoadedRun) -> None:
     assert is_cached(lda, method)
 
 
-def test_an_interrupted_report_goes_on(lda: LoadedRun) -> None:
+def test_an_interrupted_report_goes_on(lda):
     score, n_scored = Scorer.score, []
 
-    def until_the_second(scorer: Scorer, block: Any, n_jobs: int) -> Any:
+    def until_the_second(scorer, block, n_jobs):
         if len(n_scored) == 1:
             raise Interrupted(2)
         n_scored.append(block.n_documents)
@@ -334,7 +325,7 @@ def test_an_interrupted_report_goes_on(lda: LoadedRun) -> None:
     assert 0 < n_rest == lda.parts.test.n_docs - n_scored[0]
 
 
-def test_warnings_of_estimators_are_left_to_the_page(tmp_path: Path, caplog: Any) -> None:
+def test_warnings_of_estimators_are_left_to_the_page(tmp_path, caplog):
     corpus = made_up_corpus(20)
     counts = 40 * corpus.counts.toarray()
     topics = LDATopics(np.tile(true_topics().topic_word, (4, 1)), np.full(12, 0.05))

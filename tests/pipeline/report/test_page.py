@@ -1,13 +1,10 @@
 """The report's page as text: whole, escaped, and without what a run does not have."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -33,16 +30,16 @@ from tests.pages.made_up_report import made_up_report
 LETTERS = st.text(st.characters(exclude_categories=()), max_size=8)
 
 
-def small(**settings: Any) -> Any:
+def small(**settings):
     sizes = {"n_topics": 4, "n_words": 120, "n_documents": 3, "words_a_document": 20}
     return made_up_report(**(sizes | settings))
 
 
-def data_of(html: str) -> Any:
+def data_of(html):
     return json.loads(LexborHTMLParser(html).css_first("#page-data").text())
 
 
-def test_data_of_the_page_is_that_of_the_report() -> None:
+def test_data_of_the_page_is_that_of_the_report():
     report = small()
     run, topics = report.runs[0], report.runs[0].topics
     found = data_of(render(report, {}))["runs"][0]
@@ -64,7 +61,7 @@ def test_data_of_the_page_is_that_of_the_report() -> None:
         assert ours["wordTopics"] == list(theirs.word_topics)
 
 
-def test_policy_names_the_hash_of_the_script() -> None:
+def test_policy_names_the_hash_of_the_script():
     html = render(small(), {})
     scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     assert len(scripts) == 1
@@ -76,14 +73,14 @@ def test_policy_names_the_hash_of_the_script() -> None:
     assert "unsafe-inline" not in policy.split("style-src")[0]
 
 
-def test_script_builds_no_markup_from_text() -> None:
+def test_script_builds_no_markup_from_text():
     html = render(small(), {})
     script = html[html.rindex("<script>") :]
     ways = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "onclick")
     assert not [way for way in ways if way in script]
 
 
-def test_figures_go_in_as_they_are_and_each_into_its_place() -> None:
+def test_figures_go_in_as_they_are_and_each_into_its_place():
     report = small(n_runs=2)
     figures = made_up_figures(report)
     html = render(report, figures)
@@ -92,7 +89,7 @@ def test_figures_go_in_as_they_are_and_each_into_its_place() -> None:
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_figures_of_alignments_are_counted_from_nought_or_one(first: int) -> None:
+def test_figures_of_alignments_are_counted_from_nought_or_one(first):
     report = small(n_runs=3)
     figures = {(None, f"alignment-{first + i}"): f"<svg id='alignment{i}'/>" for i in range(2)}
     html = render(report, figures)
@@ -101,7 +98,7 @@ def test_figures_of_alignments_are_counted_from_nought_or_one(first: int) -> Non
         assert 0 < html.index(f"<svg id='alignment{i}'/>") - heading < 2000
 
 
-def test_what_a_run_does_not_have_is_left_out() -> None:
+def test_what_a_run_does_not_have_is_left_out():
     report = small()
     whole = render(report, {})
     bare = replace(report.runs[0], training=None, documents=None, likelihood=None, notes=("Why.",))
@@ -113,7 +110,7 @@ def test_what_a_run_does_not_have_is_left_out() -> None:
     assert data_of(html)["runs"][0]["documents"] == []
 
 
-def test_clouds_may_be_missing() -> None:
+def test_clouds_may_be_missing():
     report = small()
     run = report.runs[0]
     run = replace(run, topics=replace(run.topics, clouds=()))
@@ -121,7 +118,7 @@ def test_clouds_may_be_missing() -> None:
     assert all(topic["cloud"] == [] for topic in data["runs"][0]["topics"])
 
 
-def test_shapes_and_dependencies_have_their_sections() -> None:
+def test_shapes_and_dependencies_have_their_sections():
     report = small()
     pair = {"first": "new", "second": "<york>", "weight": 1.25}
     numbers = [topic.number for topic in report.runs[0].topics.topics]
@@ -134,7 +131,7 @@ def test_shapes_and_dependencies_have_their_sections() -> None:
     assert "new – <york> 1.25" in re.sub(r"\s+", " ", text)
 
 
-def test_summary_is_of_the_estimate_that_can_be_trusted_most() -> None:
+def test_summary_is_of_the_estimate_that_can_be_trusted_most():
     run = small().runs[0]
     row = summary_row(run)
     assert row.direction == "unbiased"
@@ -143,7 +140,7 @@ def test_summary_is_of_the_estimate_that_can_be_trusted_most() -> None:
     assert run_summary(replace(run, likelihood=None)).endswith("different words).")
 
 
-def test_summary_tells_of_unknown_words_where_they_are_many() -> None:
+def test_summary_tells_of_unknown_words_where_they_are_many():
     run = small().runs[0]
     assert "unknown" not in run_summary(run)
     assert "\u00a0±\u00a0" in run_summary(run)
@@ -153,13 +150,13 @@ def test_summary_tells_of_unknown_words_where_they_are_many() -> None:
     )
 
 
-def test_bounds_say_what_they_are_of() -> None:
+def test_bounds_say_what_they_are_of():
     tags = [each.text() for each in LexborHTMLParser(render(small(), {})).css(".likelihoods .tag")]
     assert tags == ["unbiased"] * 2 + ["lower bound of log p", "upward biased", "biased", "plug-in"]
 
 
 @pytest.mark.parametrize(("n_runs", "word"), [(2, "better"), (3, "best")])
-def test_of_two_one_is_better_of_several_best(n_runs: int, word: str) -> None:
+def test_of_two_one_is_better_of_several_best(n_runs, word):
     tree = LexborHTMLParser(render(small(n_runs=n_runs), {}))
     table = tree.css_first("section[aria-labelledby=comparison] table")
     assert [each.text() for each in table.css("tbody .tag")] == [word]
@@ -168,7 +165,7 @@ def test_of_two_one_is_better_of_several_best(n_runs: int, word: str) -> None:
     assert table.css("tbody tr")[0].css("td")[2].text() == "–"
 
 
-def test_models_of_different_words_are_not_ranked() -> None:
+def test_models_of_different_words_are_not_ranked():
     report = small(n_runs=2)
     first, second = report.comparison.rows
     rows = (
@@ -185,7 +182,7 @@ def test_models_of_different_words_are_not_ranked() -> None:
 
 
 @pytest.mark.parametrize("n_alone", [5, 6])
-def test_many_topics_without_a_partner_are_folded(n_alone: int) -> None:
+def test_many_topics_without_a_partner_are_folded(n_alone):
     report = small(n_runs=2)
     alignment = report.comparison.alignments[0]
     paired = tuple(pair for pair in alignment.pairs if pair.distance is not None)
@@ -197,7 +194,7 @@ def test_many_topics_without_a_partner_are_folded(n_alone: int) -> None:
     assert len(tree.css("table.alignment tbody tr")) == len(paired) + n_alone
 
 
-def test_the_command_stands_before_what_is_folded() -> None:
+def test_the_command_stands_before_what_is_folded():
     report = small()
     run = report.runs[0]
     provenance = replace(
@@ -212,7 +209,7 @@ def test_the_command_stands_before_what_is_folded() -> None:
     assert "--stop-words" not in section.css_first("details").text()
 
 
-def test_a_licence_is_named_if_it_is_that_of_all() -> None:
+def test_a_licence_is_named_if_it_is_that_of_all():
     provenance = small().runs[0].provenance
     english, german = ("en", "a", "CC BY-SA 4.0"), ("de", "b", "CC BY-SA 4.0")
     other, unknown = ("fr", "c", "CC0"), ("it", "d", UNKNOWN)
@@ -225,7 +222,7 @@ def test_a_licence_is_named_if_it_is_that_of_all() -> None:
         assert licence_of(replace(provenance, sources=sources)) == expected
 
 
-def test_one_topic_and_no_validation_make_a_page() -> None:
+def test_one_topic_and_no_validation_make_a_page():
     report = small(n_topics=1)
     run = report.runs[0]
     run = replace(run, training=replace(run.training, checks=(), best=None))
@@ -233,7 +230,7 @@ def test_one_topic_and_no_validation_make_a_page() -> None:
     assert "1 topic, " in html
 
 
-def test_other_pages_extend_the_same_ground() -> None:
+def test_other_pages_extend_the_same_ground():
     html = render_template("base.html.j2", None, title="<b>Title</b>")
     tree = LexborHTMLParser(html)
     assert tree.css_first("h1").text() == "<b>Title</b>"
@@ -241,7 +238,7 @@ def test_other_pages_extend_the_same_ground() -> None:
 
 
 @given(text=LETTERS, key=LETTERS)
-def test_embedded_json_is_read_as_what_it_was(text: str, key: str) -> None:
+def test_embedded_json_is_read_as_what_it_was(text, key):
     data = {clean(key): [clean(text), "</script><!--", "\u2028&"]}
     html = f'<script type="application/json">{embedded_json(data)}</script>'
     html.encode()
@@ -252,7 +249,7 @@ def test_embedded_json_is_read_as_what_it_was(text: str, key: str) -> None:
 
 
 @given(text=st.text(st.characters(exclude_categories=())))
-def test_cleaned_text_has_nothing_that_is_not_seen(text: str) -> None:
+def test_cleaned_text_has_nothing_that_is_not_seen(text):
     shown = clean(text)
     assert len(shown) == len(text)
     assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]", shown)
@@ -262,7 +259,7 @@ def test_cleaned_text_has_nothing_that_is_not_seen(text: str) -> None:
 
 
 @given(words=st.lists(LETTERS.map(clean)))
-def test_front_coded_words_are_put_back_as_scripts_count(words: list[str]) -> None:
+def test_front_coded_words_are_put_back_as_scripts_count(words):
     """By UTF-16 units, as slices of pages' scripts do."""
     before = b""
     for word, coded in zip(words, front_coded(words), strict=True):
@@ -270,7 +267,7 @@ def test_front_coded_words_are_put_back_as_scripts_count(words: list[str]) -> No
         assert before.decode("utf-16-le") == word
 
 
-def test_only_addresses_of_the_web_are_linked() -> None:
+def test_only_addresses_of_the_web_are_linked():
     for url in (
         "https://en.wikipedia.org/w/index.php?title=A&oldid=1",
         "http://localhost:8080/wiki/Ünï",
@@ -291,20 +288,20 @@ def test_only_addresses_of_the_web_are_linked() -> None:
         assert safe_url(url) == ""
 
 
-def test_control_characters_and_markup_in_templates() -> None:
+def test_control_characters_and_markup_in_templates():
     report = replace(small(), title='nul\0 <i> " \u2028')
     tree = LexborHTMLParser(render(report, {}))
     assert tree.css_first("h1").text() == 'nul␀ <i> " ␤'
     assert tree.css_first("title").text() == 'nul␀ <i> " ␤'
 
 
-def test_shares() -> None:
+def test_shares():
     values = (0.5, 0.0996, 0.0994, 0.00123, 1.0, 0.9991, 0.9997)
     texts = ["50", "10", "9.9", "0.12", "100", "99.9", ">99.9"]
     assert [share(value) for value in values] == [f"{text}\u00a0%" for text in texts]
 
 
-def test_numbers() -> None:
+def test_numbers():
     assert number(-1234.5, 1) == "−1,234.5"
     assert number(None) == "–"
     assert rounded(123456789.0, 4) == 123500000

@@ -1,7 +1,5 @@
 """The command that makes a run again, and the settings that apply to it."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import fields, replace
 
@@ -11,14 +9,14 @@ from pipeline.setting_sources import as_table, resolve
 from pipeline.settings import TrainSettings
 
 
-def test_settings_of_other_models_are_left_out() -> None:
+def test_settings_of_other_models_are_left_out():
     shown = applying(as_table(TrainSettings(model="gibbs")))
     assert {"model", "topics", "alpha", "sampler"} <= set(shown)
     assert not {"trainer", "penalty", "assignments", "batch_size", "follow"} & set(shown)
     assert "trainer" in applying(as_table(TrainSettings(model="gamma-poisson")))
 
 
-def test_the_command_makes_the_same_settings() -> None:
+def test_the_command_makes_the_same_settings():
     settings = TrainSettings(
         articles="a dir/with 'quotes'",
         model="online",
@@ -40,7 +38,7 @@ def test_the_command_makes_the_same_settings() -> None:
     assert resolved == replace(settings, seed=77)
 
 
-def test_a_seed_is_said_once_even_if_it_was_given() -> None:
+def test_a_seed_is_said_once_even_if_it_was_given():
     assert train_command(as_table(TrainSettings(seed=5)), 5) == (
         "python -m pipeline train --seed 5"
     )

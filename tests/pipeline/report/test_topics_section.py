@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from unittest import mock
 
 import numpy as np
@@ -31,32 +30,25 @@ from pipeline.settings import TrainSettings
 from tests.pipeline.report.made_up_runs import loaded
 from tests.pipeline.support import inside
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from models import Topics
-    from pipeline.report.sections import TopicsSection
-
 WORDS = tuple(f"{letter}{w}" for letter in "abc" for w in range(8))
 """Eight words of each of three themes."""
 N_DOCS = 60
 
 
-def themes(weight: float = 40.0) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def themes(weight=40.0):
     """Topics (4, 24): of the themes, falling, and one that is even."""
     falling = np.arange(8, 0, -1.0) * weight
     rows = np.kron(np.eye(3), falling) + 1.0
     rows = np.vstack([rows, np.ones(24)])
-    found: np.ndarray[tuple[int, int], np.dtype[np.float64]] = rows / rows.sum(1, keepdims=True)
-    return found
+    return rows / rows.sum(1, keepdims=True)
 
 
-def fields_of(rows: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[object]:
+def fields_of(rows):
     none = sparse.csr_array(rows.shape[1:] * 2)
     return [FixedLengthPoissonMRF(np.log(row), none, 30.0) for row in rows]
 
 
-def model_of(family: str) -> Topics:
+def model_of(family):
     rows = themes()
     if family == "lda":
         return LDATopics(rows, np.full(4, 0.1))
@@ -73,12 +65,12 @@ class Asked:
 
     doc_ids: tuple[str, ...] = ()
 
-    def __call__(self, doc_ids: Iterable[str]) -> dict[str, ArticleName]:
+    def __call__(self, doc_ids):
         self.doc_ids = tuple(doc_ids)
         return {i: ArticleName(f"Name of {i}", f"https://a.org/{i}") for i in self.doc_ids}
 
 
-def corpus_of_themes(seed: int = 0) -> Corpus:
+def corpus_of_themes(seed=0):
     """Document d is of theme d mod 3, but for every tenth, which has three tokens of its own."""
     rng = np.random.default_rng(seed)
     counts = np.zeros((N_DOCS, 24), dtype=np.int64)
@@ -88,7 +80,7 @@ def corpus_of_themes(seed: int = 0) -> Corpus:
     return Corpus(sparse.csr_array(counts), WORDS, [f"en:{d}" for d in range(N_DOCS)])
 
 
-def section_of(model: SavedModel, corpus: Corpus, names: Asked, **more: int) -> TopicsSection:
+def section_of(model, corpus, names, **more):
     run = RunDirectory(Path("runs/made-up"))
     made_up = loaded(run, model=model, corpus=corpus, settings=TrainSettings())
     return topics_section(made_up, names, **{"n_words": 30, "n_typical": 10, **more})
@@ -98,7 +90,7 @@ FAMILIES = ("lda", "gamma-poisson", "poisson-mrf-mixture", "poisson-mrf")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family(family: str) -> None:
+def test_every_family(family):
     topics, corpus, names = model_of(family), corpus_of_themes(), Asked()
     model = SavedModel(topics, WORDS)
     found = section_of(model, corpus, names, n_words=5, n_typical=4)
@@ -139,7 +131,7 @@ def test_every_family(family: str) -> None:
     assert len(names.doc_ids) == sum(len(row.typical) for row in found.topics)
 
 
-def test_words_to_search_for() -> None:
+def test_words_to_search_for():
     topics, corpus = model_of("lda"), corpus_of_themes()
     prevalence = np.array([0.5, 0.2, 0.2, 0.1])
     model = SavedModel(topics, WORDS, {}, prevalence)
@@ -163,7 +155,7 @@ def test_words_to_search_for() -> None:
             assert [p for _, p in listed] == pytest.approx([p for _, p in expected])
 
 
-def test_prevalence_is_the_models_if_it_knows_it_and_else_that_of_the_training_part() -> None:
+def test_prevalence_is_the_models_if_it_knows_it_and_else_that_of_the_training_part():
     topics, corpus = model_of("lda"), corpus_of_themes()
     known = SavedModel(topics, WORDS, {}, np.array([0.1, 0.2, 0.6, 0.1]))
     found = section_of(known, corpus, Asked())
@@ -177,7 +169,7 @@ def test_prevalence_is_the_models_if_it_knows_it_and_else_that_of_the_training_p
     assert prevalence == pytest.approx(dict(enumerate(expected)))
 
 
-def test_threads_change_nothing() -> None:
+def test_threads_change_nothing():
     model, corpus = SavedModel(model_of("lda"), WORDS), corpus_of_themes()
     one, two = (section_of(model, corpus, Asked(), n_threads=n) for n in (1, 2))
     assert [vars(row) for row in one.topics] == [vars(row) for row in two.topics]
@@ -185,14 +177,14 @@ def test_threads_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("n_topics", [1, 2])
-def test_few_topics(n_topics: int) -> None:
+def test_few_topics(n_topics):
     model = SavedModel(LDATopics(themes()[:n_topics], np.ones(n_topics)), WORDS)
     found = section_of(model, corpus_of_themes(), Asked())
     assert len(found.topics) == n_topics
     assert found.map_share == 1
 
 
-def test_a_topic_without_words_and_words_without_a_topic() -> None:
+def test_a_topic_without_words_and_words_without_a_topic():
     rows = themes()
     rows[3] = 0.0
     rows[:, 23] = 0.0
@@ -206,7 +198,7 @@ def test_a_topic_without_words_and_words_without_a_topic() -> None:
     assert all(math.isfinite(each) for row in found.topics for each in row.place)
 
 
-def test_hostile_words_are_handed_on_as_they_are() -> None:
+def test_hostile_words_are_handed_on_as_they_are():
     hostile = ["<script>alert(1)</script>", '"', "$x$", "\u202eabc", "שלום", "東京", "a\0b"]
     words = (*hostile, *WORDS[len(hostile) :])
     corpus = corpus_of_themes()
@@ -218,13 +210,13 @@ def test_hostile_words_are_handed_on_as_they_are() -> None:
     assert first.label == ", ".join(hostile[:3])
 
 
-def test_a_model_of_another_corpus_is_refused() -> None:
+def test_a_model_of_another_corpus_is_refused():
     model = SavedModel(model_of("lda"), tuple(reversed(WORDS)))
     with pytest.raises(CorpusFormatError, match=r"made-up: the vocabularies of the model"):
         section_of(model, corpus_of_themes(), Asked())
 
 
-def test_names_are_looked_up_in_the_store_that_the_run_learned_from(tmp_path: Path) -> None:
+def test_names_are_looked_up_in_the_store_that_the_run_learned_from(tmp_path):
     corpus, store = corpus_of_themes(), ArticleStore(tmp_path / "store", shard_size=30)
     url = "https://en.wikipedia.org/wiki/"
     store.append(
@@ -257,7 +249,7 @@ def test_names_are_looked_up_in_the_store_that_the_run_learned_from(tmp_path: Pa
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(("n", "at_once"), [(0, 9), (1, 1), (4, 10), (30, 7), (300, 64)])
-def test_typical_documents_are_those_of_all_at_once(seed: int, n: int, at_once: int) -> None:
+def test_typical_documents_are_those_of_all_at_once(seed, n, at_once):
     rng = np.random.default_rng(seed)
     n_topics, n_docs = 3, 200
     # With many ties, in shares and in lengths.
@@ -272,14 +264,14 @@ def test_typical_documents_are_those_of_all_at_once(seed: int, n: int, at_once: 
         assert found.shares[k].tolist() == shares[expected, k].tolist()
 
 
-def test_no_typical_documents_without_tokens() -> None:
+def test_no_typical_documents_without_tokens():
     found = TypicalDocuments(np.zeros(4, dtype=np.int64), 2, 3)
     found.add(0, np.full((4, 2), 0.5))
     assert [len(each) for each in found.documents] == [0, 0]
 
 
 @pytest.mark.slow
-def test_a_run(tiny_finished: Path) -> None:
+def test_a_run(tiny_finished):
     """As it is on disk, its corpus mapped; titles are those of its store."""
     run = RunDirectory(tiny_finished / "runs" / "tiny")
     corpus = Corpus.load(run.corpus_path, mmap=True)

@@ -1,11 +1,8 @@
 """Validation checks of a run, and why its training ended."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -19,11 +16,6 @@ from pipeline.runs.run_directory import RunDirectory
 from pipeline.settings import TrainSettings
 from pipeline.training.trainers import estimator_of
 from tests.pipeline.report.made_up_runs import loaded
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipeline.report.sections import TrainingSection
 
 SETTINGS = TrainSettings(
     articles="articles",
@@ -42,7 +34,7 @@ N_LDA = (
 )
 
 
-def line_of(score: float, passes: float | None, **more: Any) -> dict[str, Any]:
+def line_of(score, passes, **more):
     number = 0 if passes is None else passes
     line = {
         "log_likelihood": score,
@@ -56,12 +48,7 @@ def line_of(score: float, passes: float | None, **more: Any) -> dict[str, Any]:
     return line | ({} if passes is None else {"passes": passes}) | more
 
 
-def section_of(
-    directory: Path,
-    lines: list[dict[str, Any]],
-    settings: TrainSettings = SETTINGS,
-    **provenance: Any,
-) -> TrainingSection | None:
+def section_of(directory, lines, settings=SETTINGS, **provenance):
     run = RunDirectory(directory / "runs" / "x")
     run.create(settings, {})
     run.write_metrics(lines)
@@ -71,7 +58,7 @@ def section_of(
     return training_section(loaded(run, model=model))
 
 
-def test_checks_are_as_written(tmp_path: Path) -> None:
+def test_checks_are_as_written(tmp_path):
     lines = [
         line_of(-500.0, None, documents=7, validation_documents=3),  # of a stream
         line_of(-400.0, 1.0),  # of an old version
@@ -92,7 +79,7 @@ def test_checks_are_as_written(tmp_path: Path) -> None:
     )
 
 
-def test_measure_of_perplexity(tmp_path: Path) -> None:
+def test_measure_of_perplexity(tmp_path):
     mrf = replace(SETTINGS, model="poisson-mrf")
     section = section_of(tmp_path / "mrf", [line_of(-1.0, 1.0)], mrf)
     assert section.measure == "likelihood of whole documents"
@@ -101,7 +88,7 @@ def test_measure_of_perplexity(tmp_path: Path) -> None:
 
 
 UNKNOWN = "Training ended in 12.5 seconds; the reason is not known."
-MRF: dict[str, Any] = {"model": "poisson-mrf", "max_passes": 3}
+MRF = {"model": "poisson-mrf", "max_passes": 3}
 
 
 @pytest.mark.parametrize(
@@ -164,14 +151,7 @@ MRF: dict[str, Any] = {"model": "poisson-mrf", "max_passes": 3}
         (GETS_BETTER, 5, {}, {"documents_seen": None}, UNKNOWN),
     ],
 )
-def test_endings(
-    tmp_path: Path,
-    scores: tuple[float, ...],
-    last_pass: int,
-    settings: dict[str, Any],
-    known: dict[str, Any],
-    ending: str,
-) -> None:
+def test_endings(tmp_path, scores, last_pass, settings, known, ending):
     """`…` stands for any text."""
     lines = [line_of(s, float(last_pass - len(scores) + 1 + i)) for i, s in enumerate(scores)]
     usual = {"documents_seen": lines[-1]["documents"], "best_look": int(np.argmax(scores))}
@@ -179,7 +159,7 @@ def test_endings(
     assert re.fullmatch(re.escape(ending).replace("…", ".*"), section.ending)
 
 
-def test_checks_of_a_stream_do_not_end_training(tmp_path: Path) -> None:
+def test_checks_of_a_stream_do_not_end_training(tmp_path):
     lines = [line_of(-1.0, None, documents=i) for i in range(1, 9)]
     lines += [line_of(s, i + 1.0) for i, s in enumerate(GETS_BETTER)]
     section = section_of(tmp_path, lines, documents_seen=500, best_look=12)
@@ -188,7 +168,7 @@ def test_checks_of_a_stream_do_not_end_training(tmp_path: Path) -> None:
     assert section.ending == UNKNOWN
 
 
-def test_a_run_without_checks(tmp_path: Path) -> None:
+def test_a_run_without_checks(tmp_path):
     assert section_of(tmp_path / "a", []) is None
     none = replace(SETTINGS, early_stopping="none")
     section = section_of(tmp_path / "b", [], none, documents_seen=10, best_look=None)
@@ -200,7 +180,7 @@ def test_a_run_without_checks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("best", [{"best_look": b} for b in (7, -1, "2", None)] + [{}])
-def test_an_invalid_or_missing_best_check(tmp_path: Path, best: Any) -> None:
+def test_an_invalid_or_missing_best_check(tmp_path, best):
     section = section_of(tmp_path, [line_of(-5.0, 1.0)], documents_seen=100, **best)
     assert section.best is None
     assert best or section.ending == UNKNOWN  # an old version had other rules
@@ -218,14 +198,14 @@ def test_an_invalid_or_missing_best_check(tmp_path: Path, best: Any) -> None:
         line_of(-1.0, 1.0) | {"passes": "many"},
     ],
 )
-def test_damaged_lines(tmp_path: Path, damage: Any) -> None:
+def test_damaged_lines(tmp_path, damage):
     what = ":2: not a validation check|: not JSON lines: Infinity is no number of JSON"
     with pytest.raises(CorpusFormatError, match=rf"metrics.jsonl({what})"):
         section_of(tmp_path, [line_of(-1.0, 1.0), json.loads(json.dumps(damage))])
 
 
 @pytest.mark.slow
-def test_a_run_that_was_trained(tiny_gibbs: Path) -> None:
+def test_a_run_that_was_trained(tiny_gibbs):
     for name in ("tiny", "gibbs"):
         run = RunDirectory(tiny_gibbs / "runs" / name)
         section = training_section(LoadedRun(run))

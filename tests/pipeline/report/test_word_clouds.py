@@ -1,9 +1,6 @@
 """Word clouds: words lie in the cloud and not on each other, whatever they are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,11 +8,6 @@ from PIL import Image, ImageDraw, ImageFont
 from wordcloud import WordCloud
 
 from pipeline.report.word_clouds import HEIGHT, MAX_WORDS, MIN_FONT, WIDTH, word_cloud
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pipeline.report.sections import CloudWord
 
 TEXT = """
 river lake mountain valley forest glacier island ocean desert canyon guitar piano violin opera
@@ -26,11 +18,11 @@ spectroscopy a_longish_phrase of_it more words than_there is_room_for
 WORDS = TEXT.split()
 
 
-def falling(n: int, power: float = 1.0) -> list[float]:
+def falling(n, power=1.0):
     return [0.1 / (i + 1) ** power for i in range(n)]
 
 
-def ink_of(cloud: tuple[CloudWord, ...], *, narrow: bool = False) -> NDArray[np.int64]:
+def ink_of(cloud, *, narrow=False):
     """How many words cover each place, drawn where the cloud says, as a page does it.
 
     Words that are `narrow` are pressed together to the width that they have in the cloud.
@@ -58,7 +50,7 @@ def ink_of(cloud: tuple[CloudWord, ...], *, narrow: bool = False) -> NDArray[np.
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_words_are_inside_and_apart(seed: int) -> None:
+def test_words_are_inside_and_apart(seed):
     cloud = word_cloud(WORDS, falling(len(WORDS)), seed)
     assert 25 <= len(cloud) <= MAX_WORDS  # words that would be too small to read are left out
     assert min(word.size for word in cloud) >= 10  # letters of 8 and more
@@ -78,7 +70,7 @@ def test_words_are_inside_and_apart(seed: int) -> None:
     assert (ink_of((*turned, *cloud[1::2])) > 1).sum() > 0.02 * all_ink
 
 
-def test_probable_words_are_large() -> None:
+def test_probable_words_are_large():
     cloud = word_cloud(WORDS, falling(len(WORDS)))
     assert [word.word for word in cloud] == WORDS[: len(cloud)]
     sizes = [word.size for word in cloud]
@@ -89,13 +81,13 @@ def test_probable_words_are_large() -> None:
     assert steep[1].size < sizes[1]
 
 
-def test_widths_are_those_of_the_font() -> None:
+def test_widths_are_those_of_the_font():
     for word in word_cloud(WORDS, falling(len(WORDS))):
         # Of one width are all letters of the font.
         assert word.width == pytest.approx(0.6 * word.size * len(word.word), abs=0.12 * word.size)
 
 
-def test_the_same_cloud_for_the_same_seed() -> None:
+def test_the_same_cloud_for_the_same_seed():
     one = word_cloud(WORDS[:40], falling(40))
     assert word_cloud(WORDS[:40], falling(40)) == one
     assert word_cloud(WORDS[:40], falling(40), seed=1) != one
@@ -111,7 +103,7 @@ HOSTILE = (
 )
 
 
-def test_any_script_and_no_word_that_shows_nothing() -> None:
+def test_any_script_and_no_word_that_shows_nothing():
     cloud = word_cloud(HOSTILE, falling(len(HOSTILE), 0.2))
     shown = {word.word for word in cloud}
     assert shown <= set(HOSTILE)
@@ -120,12 +112,12 @@ def test_any_script_and_no_word_that_shows_nothing() -> None:
     assert all(word.width > 0 for word in cloud)
 
 
-def test_a_word_that_is_too_long_does_not_keep_others_out() -> None:
+def test_a_word_that_is_too_long_does_not_keep_others_out():
     cloud = word_cloud(["first", "x" * 500, *WORDS[:10]], falling(12, 0.1))
     assert [word.word for word in cloud] == ["first", *WORDS[:10]]
 
 
-def test_few_words_and_none() -> None:
+def test_few_words_and_none():
     (one,) = word_cloud(["alone"], [0.3])
     assert 0 < one.x - one.width / 2 < one.x + one.width / 2 < WIDTH or one.is_upright
     assert word_cloud([], []) == ()

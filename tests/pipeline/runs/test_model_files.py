@@ -1,12 +1,9 @@
 """`evaluate` on models of other programs: one model in many files."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
 import sys
-from typing import TYPE_CHECKING
 from unittest import mock
 
 import joblib
@@ -19,12 +16,9 @@ from pipeline.scoring.score import topics_of
 from tests.pipeline.scoring.support import ONE_MODEL, failed, load_documents, succeeded
 from tests.pipeline.support import call, inside
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 @pytest.mark.parametrize("name", ONE_MODEL)
-def test_a_model_is_the_same_in_any_file(zoo: Path, name: str) -> None:
+def test_a_model_is_the_same_in_any_file(zoo, name):
     expected = load_model(zoo / "model.npz")
     with inside(zoo):
         found = read_model(name, "words.txt")
@@ -35,7 +29,7 @@ def test_a_model_is_the_same_in_any_file(zoo: Path, name: str) -> None:
     np.testing.assert_allclose(found.topics.alpha, expected.topics.alpha, rtol=1e-8)
 
 
-def test_the_same_model_in_any_file_scores_the_same(zoo: Path) -> None:
+def test_the_same_model_in_any_file_scores_the_same(zoo):
     argv = ("evaluate", *ONE_MODEL, "truth.npz", "--counts", "docs.jsonl", "--threads", 1)
     outcome = succeeded(call(*argv, "--vocabulary", "words.txt", "--json", cwd=zoo))
     found = {row["model"]: row["log_likelihood"] for row in outcome.result["models"]}
@@ -52,7 +46,7 @@ def test_the_same_model_in_any_file_scores_the_same(zoo: Path) -> None:
 
 
 @pytest.mark.slow
-def test_tomotopy(zoo: Path) -> None:
+def test_tomotopy(zoo):
     tomotopy = pytest.importorskip("tomotopy")
     corpus = load_documents(zoo)
     theirs = tomotopy.LDAModel(k=3, seed=1, rm_top=2)
@@ -74,7 +68,7 @@ def test_tomotopy(zoo: Path) -> None:
 
 
 @pytest.mark.slow
-def test_files_that_tomotopy_cannot_read(zoo: Path) -> None:
+def test_files_that_tomotopy_cannot_read(zoo):
     """On the first it ends its process; the second it would read for ever."""
     tomotopy = pytest.importorskip("tomotopy")
     for kind, name in ((tomotopy.HDPModel, "hdp.bin"), (tomotopy.LDAModel, "cut.bin")):
@@ -91,7 +85,7 @@ def test_files_that_tomotopy_cannot_read(zoo: Path) -> None:
 
 
 @pytest.mark.slow
-def test_tomotopy_that_is_not_installed(zoo: Path) -> None:
+def test_tomotopy_that_is_not_installed(zoo):
     (zoo / "lda.bin").write_bytes(b"LDA\0\0one\0\0TPTK\1\0\1\0")
     with mock.patch.dict(os.environ, {"PYTHONPATH": str(zoo)}):
         (zoo / "tomotopy.py").write_text("raise ImportError")
@@ -100,7 +94,7 @@ def test_tomotopy_that_is_not_installed(zoo: Path) -> None:
     assert "pip install 'wikitopics[peers]'" in error
 
 
-def test_no_pickle_is_loaded_to_tell_what_a_file_is(zoo: Path) -> None:
+def test_no_pickle_is_loaded_to_tell_what_a_file_is(zoo):
     refuse = mock.Mock(side_effect=AssertionError("loaded"))
     with mock.patch("pickle.load", refuse), mock.patch("joblib.load", refuse):
         kinds = {name: kind_of(zoo / name) for name in ONE_MODEL if "," not in name}
@@ -117,7 +111,7 @@ def test_no_pickle_is_loaded_to_tell_what_a_file_is(zoo: Path) -> None:
     }
 
 
-def test_a_pipeline_of_sklearn_knows_its_words(zoo: Path) -> None:
+def test_a_pipeline_of_sklearn_knows_its_words(zoo):
     from sklearn.decomposition import LatentDirichletAllocation
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.pipeline import make_pipeline

@@ -1,28 +1,22 @@
 """Runs: going on, repeating, contradicting, and what happens to those that are damaged."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil
 import tomllib
-from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.pipeline.support import TINY, Outcome, arrays_of, call, files_of, flip, write_jsonl
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.pipeline.support import TINY, arrays_of, call, files_of, flip, write_jsonl
 
 
-def trained(*argv: object, cwd: Path) -> Outcome:
+def trained(*argv, cwd):
     outcome = call("train", *argv, "--json", cwd=cwd)
     assert outcome.code == 0, outcome.err
     return outcome
 
 
-def test_the_same_command_again_only_reports(tiny: Path) -> None:
+def test_the_same_command_again_only_reports(tiny):
     first = trained(*TINY, cwd=tiny)
     before = files_of(tiny)
     again = trained(*TINY, cwd=tiny)
@@ -31,7 +25,7 @@ def test_the_same_command_again_only_reports(tiny: Path) -> None:
     assert files_of(tiny) == before
 
 
-def test_the_same_command_without_a_seed_takes_that_of_the_run(tiny: Path) -> None:
+def test_the_same_command_without_a_seed_takes_that_of_the_run(tiny):
     argv = [each for each in TINY if each not in ("--seed", "5")]
     first = trained(*argv, cwd=tiny)
     assert trained(*argv, cwd=tiny).result == first.result
@@ -39,7 +33,7 @@ def test_the_same_command_without_a_seed_takes_that_of_the_run(tiny: Path) -> No
 
 
 @pytest.mark.parametrize("documents", ["auto", "section", "article"])
-def test_what_is_left_open_is_decided_once(tiny: Path, documents: str) -> None:
+def test_what_is_left_open_is_decided_once(tiny, documents):
     argv = [documents if each == "article" else each for each in TINY]
     first = trained(*argv, cwd=tiny)
     assert first.result["run"] == "online-3"
@@ -49,7 +43,7 @@ def test_what_is_left_open_is_decided_once(tiny: Path, documents: str) -> None:
     assert settings["documents"] == ("article" if documents == "article" else "section")
 
 
-def test_a_finished_run_is_reported_by_its_name_alone(tiny: Path) -> None:
+def test_a_finished_run_is_reported_by_its_name_alone(tiny):
     before = files_of(tiny)
     outcome = trained("--run", "tiny", cwd=tiny)
     assert "run tiny is done" in outcome.err
@@ -61,9 +55,7 @@ def test_a_finished_run_is_reported_by_its_name_alone(tiny: Path) -> None:
     ("option", "value", "name"),
     [("--topics", 4, "topics"), ("--seed", 6, "seed"), ("--alpha", "learned", "alpha")],
 )
-def test_other_settings_than_it_was_begun_with(
-    tiny: Path, option: str, value: object, name: str
-) -> None:
+def test_other_settings_than_it_was_begun_with(tiny, option, value, name):
     before = files_of(tiny)
     outcome = call("train", "--run", "tiny", option, value, cwd=tiny)
     assert outcome.code == 2
@@ -72,17 +64,17 @@ def test_other_settings_than_it_was_begun_with(
     assert files_of(tiny) == before
 
 
-def test_the_number_of_threads_and_settings_that_agree_are_no_contradiction(tiny: Path) -> None:
+def test_the_number_of_threads_and_settings_that_agree_are_no_contradiction(tiny):
     assert call("train", "--run", "tiny", *TINY, "--threads", 2, cwd=tiny).code == 0
 
 
-def test_other_articles_are_a_contradiction(tiny: Path) -> None:
+def test_other_articles_are_a_contradiction(tiny):
     outcome = call("train", "--run", "tiny", "--articles", "others", cwd=tiny)
     assert outcome.code == 2
     assert "articles = articles, not others" in outcome.error
 
 
-def test_runs_without_a_name_are_numbered(tiny: Path) -> None:
+def test_runs_without_a_name_are_numbered(tiny):
     assert trained(*TINY, cwd=tiny).result["run"] == "online-3"
     assert trained(*TINY, "--seed", 6, cwd=tiny).result["run"] == "online-3-2"
     assert trained(*TINY, "--seed", 7, cwd=tiny).result["run"] == "online-3-3"
@@ -90,7 +82,7 @@ def test_runs_without_a_name_are_numbered(tiny: Path) -> None:
     assert trained(*TINY, "--topics", 2, cwd=tiny).result["run"] == "online-2"
 
 
-def test_articles_that_were_added_make_another_run(tiny: Path) -> None:
+def test_articles_that_were_added_make_another_run(tiny):
     first = call("train", *TINY, "--json", cwd=tiny).result
     write_jsonl(tiny / "more.jsonl", 10, seed=1, first_id=1001)
     call("download", "--source", "jsonl", "--input", "more.jsonl", cwd=tiny)
@@ -98,7 +90,7 @@ def test_articles_that_were_added_make_another_run(tiny: Path) -> None:
     assert call("train", *TINY, "--json", cwd=tiny).result["run"] == first["run"] + "-2"
 
 
-def test_a_file_or_variable_cannot_contradict_a_run_either(tiny: Path) -> None:
+def test_a_file_or_variable_cannot_contradict_a_run_either(tiny):
     (tiny / "pipeline.toml").write_text("[train]\ntopics = 9\n")
     assert "topics = 3" in call("train", "--run", "tiny", cwd=tiny).error
     (tiny / "pipeline.toml").unlink()
@@ -106,7 +98,7 @@ def test_a_file_or_variable_cannot_contradict_a_run_either(tiny: Path) -> None:
     assert (outcome.code, "topics = 3" in outcome.error) == (2, True)
 
 
-def test_what_a_run_keeps_of_itself(tiny: Path) -> None:
+def test_what_a_run_keeps_of_itself(tiny):
     run = tiny / "runs/tiny"
     provenance = json.loads((run / "provenance.json").read_text())
     assert provenance["seed"] == 5
@@ -122,7 +114,7 @@ def test_what_a_run_keeps_of_itself(tiny: Path) -> None:
     assert provenance["documents_seen"] == metrics[-1]["documents"]
 
 
-def test_a_run_of_a_newer_version(tiny: Path) -> None:
+def test_a_run_of_a_newer_version(tiny):
     path = tiny / "runs/tiny/provenance.json"
     path.write_text(path.read_text().replace('"version": 1,', '"version": 2,'))
     for argv in (("train", "--run", "tiny"), ("topics", "tiny"), ("evaluate", "tiny")):
@@ -133,13 +125,13 @@ def test_a_run_of_a_newer_version(tiny: Path) -> None:
 
 
 @pytest.mark.parametrize("argv", ["evaluate", "topics", "infer"])
-def test_a_missing_run(tiny: Path, argv: str) -> None:
+def test_a_missing_run(tiny, argv):
     outcome = call(argv, "nosuch", *(["-"] if argv == "infer" else []), cwd=tiny)
     assert outcome.code == 2
     assert "no run 'nosuch' in runs: there are tiny" in outcome.error
 
 
-def test_an_unfinished_run_has_no_topics_yet(tiny: Path) -> None:
+def test_an_unfinished_run_has_no_topics_yet(tiny):
     (tiny / "runs/tiny/model.npz").unlink()
     outcome = call("topics", "tiny", cwd=tiny)
     assert outcome.code == 2
@@ -177,9 +169,7 @@ DAMAGES = (
         for number, damage in enumerate(DAMAGES)
     ],
 )
-def test_a_flipped_bit_is_found_and_nothing_deleted(
-    tiny: Path, file: str, commands: tuple[str, ...], gone: tuple[str, ...]
-) -> None:
+def test_a_flipped_bit_is_found_and_nothing_deleted(tiny, file, commands, gone):
     (tiny / "x.txt").write_text("proton")
     bigrams = tiny / "runs/tiny/bigrams.tsv"
     assert bigrams.read_bytes()  # there is something to damage
@@ -218,7 +208,7 @@ def test_a_flipped_bit_is_found_and_nothing_deleted(
 
 
 @pytest.mark.slow
-def test_no_flipped_byte_of_a_run_ends_in_a_traceback(tiny: Path) -> None:
+def test_no_flipped_byte_of_a_run_ends_in_a_traceback(tiny):
     for name in ("provenance.json", "settings.toml", "bigrams.tsv"):
         path = tiny / "runs/tiny" / name
         whole = path.read_bytes()
@@ -233,7 +223,7 @@ def test_no_flipped_byte_of_a_run_ends_in_a_traceback(tiny: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["model.npz", "settings.toml", "bigrams.tsv", "corpus/header.json"]
 )
-def test_a_file_that_was_cut_short_or_is_missing(tiny: Path, name: str) -> None:
+def test_a_file_that_was_cut_short_or_is_missing(tiny, name):
     (tiny / "x.txt").write_text("proton")
     path = tiny / "runs/tiny" / name
     argv = ("infer", "tiny", "x.txt") if name == "bigrams.tsv" else ("evaluate", "tiny")
@@ -247,7 +237,7 @@ def test_a_file_that_was_cut_short_or_is_missing(tiny: Path, name: str) -> None:
     assert outcome.error
 
 
-def test_a_checkpoint_of_another_corpus_is_refused(tiny: Path) -> None:
+def test_a_checkpoint_of_another_corpus_is_refused(tiny):
     trained("--run", "other", *TINY, "--no-below", 2, "--bigrams", "none", cwd=tiny)
     (tiny / "runs/tiny/model.npz").unlink()
     shutil.copy(tiny / "runs/other/checkpoints/latest.npz", tiny / "runs/tiny/checkpoints")
@@ -258,7 +248,7 @@ def test_a_checkpoint_of_another_corpus_is_refused(tiny: Path) -> None:
     trained("--run", "tiny", cwd=tiny)
 
 
-def test_a_finished_run_does_not_depend_on_where_it_lies(tiny: Path, tmp_path: Path) -> None:
+def test_a_finished_run_does_not_depend_on_where_it_lies(tiny, tmp_path):
     moved = tmp_path / "elsewhere" / "kept"
     shutil.move(tiny / "runs/tiny", moved)
     assert call("topics", moved, cwd=tmp_path).code == 0

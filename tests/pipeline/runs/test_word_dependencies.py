@@ -1,7 +1,5 @@
 """`topics` of Poisson MRFs: which words depend on each other, in words and as a picture."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import subprocess
@@ -31,11 +29,7 @@ EDGES = {(0, 1): 0.5, (4, 5): 1.5, (0, 2): 0.25, (2, 3): -0.5, (0, 4): -0.75}
 FIRST = "           "
 
 
-def model_of(
-    *edges: dict[tuple[int, int], float],
-    kind: type[LPMRFClusters] | type[LPMRFTopics] = LPMRFTopics,
-    prevalence: np.ndarray | None = None,
-) -> SavedModel:
+def model_of(*edges, kind=LPMRFTopics, prevalence=None):
     """A topic for each of `edges`, all of the same θ."""
     fields = []
     for each in edges:
@@ -49,7 +43,7 @@ def model_of(
     )
 
 
-def run_of(directory: Path, model: SavedModel, name: str = "fields") -> Path:
+def run_of(directory, model, name="fields"):
     """A directory with a finished run of a model that nobody trained."""
     run = RunDirectory(directory / "runs" / name)
     run.create(TrainSettings(), {"seed": 0})
@@ -64,7 +58,7 @@ LDA = SavedModel(LDATopics(SHARES[None], [0.1]), WORDS)
 # --- which ----------------------------------------------------------------------------------------
 
 
-def test_sorted_by_weight_as_the_paper_does() -> None:
+def test_sorted_by_weight_as_the_paper_does():
     found = strongest_dependencies(TWO, 2)
     assert found is not None
     assert found[0].positive == (
@@ -78,7 +72,7 @@ def test_sorted_by_weight_as_the_paper_does() -> None:
     assert found[1].positive == found[1].negative == ()
 
 
-def test_sorted_by_effect() -> None:
+def test_sorted_by_effect():
     """0.5 · 0.3, 1.5 · 0.05 and 0.25 · √0.06; -0.5 · √0.02 and -0.75 · √0.015."""
     found = strongest_dependencies(TWO, 9, "effect")
     assert found is not None
@@ -88,14 +82,14 @@ def test_sorted_by_effect() -> None:
     assert [each.second for each in found[0].negative] == ["precision", "book"]
 
 
-def test_effect_is_the_correlation_to_first_order() -> None:
+def test_effect_is_the_correlation_to_first_order():
     """Of all counts of L tokens, under a weak Φ, and beside that of the multinomial."""
     length, probability, phi = 4, np.array([0.05, 0.02, 0.93]), 0.01
     counts = np.array(
         [x for x in itertools.product(range(length + 1), repeat=3) if sum(x) == length]
     )
 
-    def correlation(weight: float) -> float:
+    def correlation(weight):
         dense = np.zeros((3, 3))
         dense[0, 1] = dense[1, 0] = weight
         field = FixedLengthPoissonMRF(np.log(probability), sparse.csr_array(dense))
@@ -111,7 +105,7 @@ def test_effect_is_the_correlation_to_first_order() -> None:
     assert made == pytest.approx(expected, rel=0.1)
 
 
-def test_equal_weights_stand_in_the_order_of_the_vocabulary() -> None:
+def test_equal_weights_stand_in_the_order_of_the_vocabulary():
     model = model_of({(3, 5): 0.5, (0, 4): 0.5, (0, 1): 0.5, (2, 3): -0.5, (1, 3): -0.5})
     found = strongest_dependencies(model)
     assert found is not None
@@ -119,7 +113,7 @@ def test_equal_weights_stand_in_the_order_of_the_vocabulary() -> None:
     assert [each.first for each in found[0].negative] == ["layer", "paper"]
 
 
-def test_models_without_dependencies_have_none() -> None:
+def test_models_without_dependencies_have_none():
     assert strongest_dependencies(LDA) is None
     assert "positive" not in topic_rows(LDA, 3)[0]
 
@@ -127,7 +121,7 @@ def test_models_without_dependencies_have_none() -> None:
 # --- in words -------------------------------------------------------------------------------------
 
 
-def test_table() -> None:
+def test_table():
     assert format_topics(topic_rows(TWO, 3)).splitlines() == [
         "topic  share  words",
         "    1  75.0%  boundary layer paper",
@@ -139,12 +133,12 @@ def test_table() -> None:
     assert len(format_topics(topic_rows(TWO, 3, 0)).splitlines()) == 3
 
 
-def test_one_sign_alone_has_no_line_of_the_other() -> None:
+def test_one_sign_alone_has_no_line_of_the_other():
     lines = format_topics(topic_rows(model_of({(0, 1): 1.0}), 1)).splitlines()
     assert lines[2:] == [FIRST + "+  boundary+layer"]
 
 
-def test_long_lines_go_on_under_the_words() -> None:
+def test_long_lines_go_on_under_the_words():
     edges = dict.fromkeys(itertools.combinations(range(6), 2), 1.0)
     lines = format_topics(topic_rows(model_of(edges), 1, 15)).splitlines()[2:]
     assert len(lines) > 1
@@ -154,7 +148,7 @@ def test_long_lines_go_on_under_the_words() -> None:
 
 
 @pytest.mark.parametrize("kind", [LPMRFClusters, LPMRFTopics])
-def test_json(tmp_path: Path, kind: type[LPMRFClusters] | type[LPMRFTopics]) -> None:
+def test_json(tmp_path, kind):
     run_of(tmp_path, model_of(EDGES, {}, kind=kind))
     first, second = call("topics", "fields", "--json", cwd=tmp_path).result["topics"]
     assert first["positive"][0] == {"first": "precision", "second": "recall", "weight": 1.5}
@@ -167,7 +161,7 @@ def test_json(tmp_path: Path, kind: type[LPMRFClusters] | type[LPMRFTopics]) -> 
     assert "positive" not in call(*argv, cwd=tmp_path).result["topics"][0]
 
 
-def test_other_models_are_shown_as_ever(tmp_path: Path) -> None:
+def test_other_models_are_shown_as_ever(tmp_path):
     run_of(tmp_path, LDA)
     outcome = call("topics", "fields", "--words", 2, "--dependencies", 5, cwd=tmp_path)
     assert outcome.out.splitlines() == ["topic  share  words", "    0      -  boundary layer"]
@@ -177,7 +171,7 @@ def test_other_models_are_shown_as_ever(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_picture(tmp_path: Path) -> None:
+def test_picture(tmp_path):
     run_of(tmp_path, TWO)
     outcome = call("topics", "fields", "--picture", "new/there", cwd=tmp_path)
     assert outcome.code == 0, outcome.err
@@ -190,7 +184,7 @@ def test_picture(tmp_path: Path) -> None:
     assert outcome.err == ""
 
 
-def test_what_is_drawn() -> None:
+def test_what_is_drawn():
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 6), layout="constrained")
@@ -217,7 +211,7 @@ def test_what_is_drawn() -> None:
 
 
 @pytest.mark.slow
-def test_no_label_lies_on_another_or_leaves_its_panel() -> None:
+def test_no_label_lies_on_another_or_leaves_its_panel():
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -244,7 +238,7 @@ def test_no_label_lies_on_another_or_leaves_its_panel() -> None:
             assert panel.y0 <= box.y0 <= box.y1 <= panel.y1
 
 
-def test_many_topics_are_not_all_drawn(tmp_path: Path) -> None:
+def test_many_topics_are_not_all_drawn(tmp_path):
     from matplotlib.figure import Figure
 
     model = model_of({(0, 1): 0.0}, *[EDGES] * 13)
@@ -254,7 +248,7 @@ def test_many_topics_are_not_all_drawn(tmp_path: Path) -> None:
     assert "2 more topics are not drawn" in [text.get_text() for text in figure.texts]
 
 
-def test_words_that_look_like_formulas_and_long_ones() -> None:
+def test_words_that_look_like_formulas_and_long_ones():
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -272,7 +266,7 @@ def test_words_that_look_like_formulas_and_long_ones() -> None:
 # --- the layout -----------------------------------------------------------------------------------
 
 
-def a_graph() -> tuple[dict[str, Box], list[tuple[str, str]]]:
+def a_graph():
     rng = np.random.default_rng(1)
     boxes = {f"w{n}": Box(float(rng.uniform(10, 70)), float(rng.uniform(9, 20))) for n in range(50)}
     words = list(boxes)
@@ -280,7 +274,7 @@ def a_graph() -> tuple[dict[str, Box], list[tuple[str, str]]]:
     return boxes, links
 
 
-def test_layout_overlaps_nowhere_and_keeps_to_its_width() -> None:
+def test_layout_overlaps_nowhere_and_keeps_to_its_width():
     boxes, links = a_graph()
     for width in (200.0, 700.0):
         graph = laid_out(boxes, links, width)
@@ -297,7 +291,7 @@ def test_layout_overlaps_nowhere_and_keeps_to_its_width() -> None:
 
 
 @pytest.mark.slow
-def test_layout_is_the_same_in_every_process() -> None:
+def test_layout_is_the_same_in_every_process():
     """Sets of words have another order in each."""
     program = (
         "import json, sys\n"
@@ -334,9 +328,7 @@ def test_layout_is_the_same_in_every_process() -> None:
         (model_of({}), ("--picture", "p"), "'fields' depend on each other: its penalty was too"),
     ],
 )
-def test_refusals(
-    tmp_path: Path, model: SavedModel, argv: tuple[object, ...], complaint: str
-) -> None:
+def test_refusals(tmp_path, model, argv, complaint):
     run_of(tmp_path, model)
     outcome = call("topics", "fields", *argv, cwd=tmp_path)
     assert outcome.code == 2
@@ -344,7 +336,7 @@ def test_refusals(
     assert not (tmp_path / "p").exists()
 
 
-def test_a_file_in_the_place_of_the_directory(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_the_directory(tmp_path):
     run_of(tmp_path, TWO)
     (tmp_path / "p").write_text("")
     outcome = call("topics", "fields", "--picture", "p", cwd=tmp_path)

@@ -1,11 +1,8 @@
 """One model as many programs keep it, documents to score, and what `evaluate` says of them."""
 
-from __future__ import annotations
-
 import gzip
 import pickle
 import warnings
-from typing import TYPE_CHECKING
 
 import joblib
 import numpy as np
@@ -14,11 +11,7 @@ from scipy import sparse
 from corpora import Corpus
 from corpora.formats import read_corpus, write_corpus
 from models import LDATopics, SavedModel, save_model
-from tests.pipeline.support import Outcome, call
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+from tests.pipeline.support import call
 
 ONE_MODEL = (
     *("model.npz", "plain.joblib", "plain.pkl", "small.z", "small.joblib.gz", "gensim.model"),
@@ -30,18 +23,18 @@ N_DOCUMENTS, N_TOKENS = 60, 40
 """Of the documents of the zoo; tokens are of each."""
 
 
-def succeeded(outcome: Outcome) -> Outcome:
+def succeeded(outcome):
     assert outcome.code == 0, outcome.err
     return outcome
 
 
-def failed(code: int, *argv: object, cwd: Path) -> str:
+def failed(code, *argv, cwd):
     outcome = call("evaluate", *argv, "--threads", 1, cwd=cwd)
     assert outcome.code == code, outcome
     return outcome.error
 
 
-def make_zoo(directory: Path) -> None:
+def make_zoo(directory):
     """Counts of sixty made-up documents, and one model of them as many programs keep it."""
     rng = np.random.default_rng(0)
     words = tuple(f"word{w:02d}" for w in rng.permutation(30))
@@ -75,7 +68,7 @@ def make_zoo(directory: Path) -> None:
     save_model(directory / "truth.npz", SavedModel(other, words))
 
 
-def write_state(path: Path, n_kw: np.ndarray, words: tuple[str, ...]) -> None:
+def write_state(path, n_kw, words):
     tokens = [
         (w, k) for k, row in enumerate(n_kw.tolist()) for w, n in enumerate(row) for _ in range(n)
     ]
@@ -84,7 +77,7 @@ def write_state(path: Path, n_kw: np.ndarray, words: tuple[str, ...]) -> None:
     path.write_bytes(gzip.compress((head + "".join(lines)).encode()))
 
 
-def write_sklearn(directory: Path, weights: np.ndarray) -> None:
+def write_sklearn(directory, weights):
     from sklearn.decomposition import LatentDirichletAllocation
 
     lda = LatentDirichletAllocation(3, doc_topic_prior=ALPHA, max_iter=1)
@@ -96,7 +89,7 @@ def write_sklearn(directory: Path, weights: np.ndarray) -> None:
     (directory / "plain.pkl").write_bytes(pickle.dumps(lda, protocol=2))
 
 
-def write_gensim(path: Path, weights: np.ndarray, words: tuple[str, ...]) -> None:
+def write_gensim(path, weights, words):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from gensim.models import LdaModel
@@ -108,11 +101,11 @@ def write_gensim(path: Path, weights: np.ndarray, words: tuple[str, ...]) -> Non
         lda.save(str(path))
 
 
-def load_documents(zoo: Path) -> Corpus:
+def load_documents(zoo):
     return read_corpus(zoo / "docs.jsonl")
 
 
-def counts_of(corpus: Corpus, words: Sequence[str], n_columns: int) -> sparse.csr_array:
+def counts_of(corpus, words, n_columns):
     """Counts of `words` in the first columns, column by column."""
     counts = np.zeros((corpus.n_docs, n_columns), dtype=np.int64)
     for j, word in enumerate(words):

@@ -1,9 +1,5 @@
 """Documents scored in blocks, wherever they are scored."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -18,28 +14,23 @@ from pipeline.scoring import blocks as block_scores
 from pipeline.scoring.blocks import PerplexitySoFar, WordBlocks, scored_here, to_score
 from tests.pipeline.scoring.support import counts_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 WORDS = ("b", "new", "a", "e")
 """Some of those of a corpus, in another order, and one that it has not."""
 
 
-def corpus_of(n_docs: int, seed: int = 0) -> Corpus:
+def corpus_of(n_docs, seed=0):
     counts = np.random.default_rng(seed).poisson(0.8, (n_docs, 5))
     counts[::7] = 0
     return Corpus(counts, tuple("abcde"), tuple(f"{d}" for d in range(n_docs)))
 
 
-def scorer_of(topics: LDATopics, method: str = "completion") -> Scorer:
+def scorer_of(topics, method="completion"):
     return Scorer(topics, method, 5, None, "sequence", 2**30, 3)
 
 
 @pytest.mark.parametrize("is_mapped", [False, True])
 @pytest.mark.parametrize("n_docs", [0, 1, 50, 700])
-def test_blocks_of_words_are_the_counts_of_words(
-    n_docs: int, is_mapped: bool, tmp_path: Path
-) -> None:
+def test_blocks_of_words_are_the_counts_of_words(n_docs, is_mapped, tmp_path):
     corpus = corpus_of(n_docs)
     if is_mapped:
         corpus.save(tmp_path)
@@ -63,7 +54,7 @@ def test_blocks_of_words_are_the_counts_of_words(
 
 @pytest.mark.parametrize("method", ["completion", "left-to-right-particle"])
 @pytest.mark.parametrize("at_least", [0, 33])
-def test_scored_here_is_what_log_likelihood_gives(method: str, at_least: int) -> None:
+def test_scored_here_is_what_log_likelihood_gives(method, at_least):
     """Of several models, of which one has words that no document is scored by."""
     rng = np.random.default_rng(1)
     models = [LDATopics(rng.dirichlet(np.ones(n), 3), np.full(3, 0.5)) for n in (4, 6)]
@@ -82,7 +73,7 @@ def test_scored_here_is_what_log_likelihood_gives(method: str, at_least: int) ->
         assert (found.n_tokens == expected.n_tokens).all()
 
 
-def test_a_block_keeps_its_place_when_it_is_widened() -> None:
+def test_a_block_keeps_its_place_when_it_is_widened():
     counts = counts_of(corpus_of(9), WORDS, 4)
     wide = DocumentBlock(counts, 40, 123).widened(6)
     assert wide.counts.shape == (9, 6)
@@ -91,12 +82,12 @@ def test_a_block_keeps_its_place_when_it_is_widened() -> None:
     assert not wide.counts.toarray()[:, 4:].any()
 
 
-def part(log_likelihood: float, n_tokens: int) -> LikelihoodEstimate:
+def part(log_likelihood, n_tokens):
     values = (np.array([log_likelihood]), np.zeros(1), np.array([n_tokens]))
     return LikelihoodEstimate(*values, "exact", "sequence", "exact")
 
 
-def test_perplexity_so_far() -> None:
+def test_perplexity_so_far():
     one, several = PerplexitySoFar(["a"]), PerplexitySoFar(["a", "b", "c", "d"])
     assert str(one) == str(several) == ""
     one.add(0, part(-4 * np.log(1000.0), 4))

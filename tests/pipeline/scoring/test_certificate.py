@@ -1,40 +1,32 @@
 """`evaluate --certify`: what it prints and gives, for methods that are right and wrong."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import pytest
 
 from evaluation import certify
 from models import load_model
 from tests.pipeline.scoring.support import N_DOCUMENTS, N_TOKENS, failed, succeeded
-from tests.pipeline.support import Outcome, call
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from evaluation import Certificate
+from tests.pipeline.support import call
 
 METHOD = "left-to-right-sequential"
 TEMPERATURES = 100
 MODELS = ("model.npz", "truth.npz")
 
 
-def certified(*argv: object, cwd: Path, method: str = METHOD) -> Outcome:
+def certified(*argv, cwd, method=METHOD):
     options = ("--counts", "docs.jsonl", "--threads", 1, "--temperatures", TEMPERATURES)
     return succeeded(call("evaluate", *argv, *options, "--method", method, "--certify", cwd=cwd))
 
 
-def by_the_library(zoo: Path) -> Certificate:
+def by_the_library(zoo):
     topics = load_model(zoo / "truth.npz").topics
     lengths = [N_TOKENS] * N_DOCUMENTS
     return certify(topics, lengths, METHOD, n_temperatures=TEMPERATURES, random_state=0)
 
 
-def test_of_one_model_in_words(zoo: Path) -> None:
+def test_of_one_model_in_words(zoo):
     found = by_the_library(zoo)
     lines = certified("truth.npz", cwd=zoo).out.splitlines()
     place = lines.index(
@@ -56,7 +48,7 @@ def test_of_one_model_in_words(zoo: Path) -> None:
     assert verdict.endswith("; consistent")
 
 
-def test_of_two_models_as_json(zoo: Path) -> None:
+def test_of_two_models_as_json(zoo):
     result = certified(*MODELS, "--json", cwd=zoo).result
     assert [row["model"] for row in result["models"]] == list(MODELS)
     for row in result["models"]:
@@ -87,14 +79,14 @@ def test_of_two_models_as_json(zoo: Path) -> None:
         ),
     ],
 )
-def test_a_method_that_is_wrong(zoo: Path, method: str, verdict: str, side: str) -> None:
+def test_a_method_that_is_wrong(zoo, method, verdict, side):
     found = certified("truth.npz", "--json", cwd=zoo, method=method).result["certificate"]
     assert not found["consistent"]
     assert found[side] < -4 * found[f"{side}_standard_error"]
     assert certified("truth.npz", cwd=zoo, method=method).out.endswith(f"; {verdict}\n")
 
 
-def test_one_document_gets_no_certificate(zoo: Path) -> None:
+def test_one_document_gets_no_certificate(zoo):
     (zoo / "one.jsonl").write_text((zoo / "docs.jsonl").read_text().splitlines()[0])
     argv = ("truth.npz", "--counts", "one.jsonl", "--method", METHOD, "--certify")
     assert "--certify needs two documents" in failed(2, *argv, cwd=zoo)

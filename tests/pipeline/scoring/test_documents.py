@@ -1,21 +1,15 @@
 """Where `evaluate` takes words and documents from."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.pipeline.scoring.support import failed, succeeded
 from tests.pipeline.support import call
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def test_a_model_without_words_takes_them_from_a_file_or_from_the_documents(zoo: Path) -> None:
-    def scored(*argv: object) -> tuple[float, str]:
+def test_a_model_without_words_takes_them_from_a_file_or_from_the_documents(zoo):
+    def scored(*argv):
         outcome = succeeded(call("evaluate", *argv, "--threads", 1, "--json", cwd=zoo))
         return outcome.result["log_likelihood"], outcome.err
 
@@ -38,7 +32,7 @@ def test_a_model_without_words_takes_them_from_a_file_or_from_the_documents(zoo:
     assert scored("lda-c", "--counts", "docs.jsonl")[0] != pytest.approx(expected, rel=1e-3)
 
 
-def test_words_that_do_not_fit(zoo: Path) -> None:
+def test_words_that_do_not_fit(zoo):
     (zoo / "few.txt").write_text("a\nb\n")
     argv = ("lda-c", "--counts", "docs.jsonl", "--vocabulary", "few.txt")
     assert "lda-c has 30 words, few.txt 2" in failed(3, *argv, cwd=zoo)
@@ -56,14 +50,14 @@ def test_words_that_do_not_fit(zoo: Path) -> None:
     )
 
 
-def test_models_need_documents(zoo: Path) -> None:
+def test_models_need_documents(zoo):
     assert "give documents, --counts FILE" in failed(2, "model.npz", cwd=zoo)
     assert "name a RUN too" in failed(2, "model.npz", "--articles", "articles", cwd=zoo)
     argv = ("model.npz", "--articles", "articles", "--counts", "docs.jsonl")
     assert "leave one out" in failed(2, *argv, cwd=zoo)
 
 
-def test_a_run_and_its_own_file_are_one_model(tiny: Path) -> None:
+def test_a_run_and_its_own_file_are_one_model(tiny):
     shutil.copy(tiny / "runs/tiny/model.npz", tiny / "copy.npz")
     alone = succeeded(call("evaluate", "tiny", "--json", cwd=tiny)).result
     for documents in ((), ("--articles", "articles"), ("--counts", "runs/tiny/corpus")):
@@ -81,7 +75,7 @@ def test_a_run_and_its_own_file_are_one_model(tiny: Path) -> None:
         assert result["left_out"] == (60 - alone["documents"] if documents else 0)
 
 
-def test_no_run_among_the_models_saw_a_document(tiny: Path) -> None:
+def test_no_run_among_the_models_saw_a_document(tiny):
     """A second run with another split: its training part is left out of the first's test part."""
     argv = ("--articles", "articles", "--topics", 2, "--seed", 6, "--threads", 1, "--no-below", 1)
     argv += ("--documents", "article", "--no-above", 1, "--bigrams", "none", "--test", 0.05)

@@ -1,9 +1,6 @@
 """What `evaluate` prints and writes."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -16,11 +13,8 @@ from tests.evaluation.registry import names_of
 from tests.pipeline.scoring.support import counts_of, failed, succeeded
 from tests.pipeline.support import call
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def test_the_table(zoo: Path) -> None:
+def test_the_table(zoo):
     argv = ("model.npz", "truth.npz", "--counts", "docs.jsonl", "--threads", 1)
     result = succeeded(call("evaluate", *argv, "--json", cwd=zoo)).result
     lines = succeeded(call("evaluate", *argv, cwd=zoo)).out.splitlines()
@@ -35,7 +29,7 @@ def test_the_table(zoo: Path) -> None:
     assert "truth.npz is better with probability" in lines[-1]
 
 
-def test_one_article_has_no_errors(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_article_has_no_errors(zoo, capsys):
     (zoo / "one.jsonl").write_text((zoo / "docs.jsonl").read_text().splitlines()[0])
     argv = ("model.npz", "truth.npz", "--counts", "one.jsonl", "--threads", 1, "--json")
     result = succeeded(call("evaluate", *argv, cwd=zoo)).result
@@ -45,7 +39,7 @@ def test_one_article_has_no_errors(zoo: Path, capsys: pytest.CaptureFixture[str]
     assert "no standard error from one document" in capsys.readouterr().out
 
 
-def test_a_line_a_document(zoo: Path) -> None:
+def test_a_line_a_document(zoo):
     (zoo / "with.jsonl").write_text(
         (zoo / "docs.jsonl").read_text() + '{"id": "e\\tmpty", "counts": {}}\n'
     )
@@ -71,7 +65,7 @@ def test_a_line_a_document(zoo: Path) -> None:
     ]
 
 
-def test_sampling_error_is_said_where_there_is_one(zoo: Path) -> None:
+def test_sampling_error_is_said_where_there_is_one(zoo):
     argv = ("evaluate", "model.npz", "--counts", "docs.jsonl", "--threads", 1)
     result = succeeded(call(*argv, "--samples", 3, "--json", cwd=zoo)).result
     assert result["nats_per_word_monte_carlo_standard_error"] > 0
@@ -82,7 +76,7 @@ def test_sampling_error_is_said_where_there_is_one(zoo: Path) -> None:
 
 
 @pytest.mark.parametrize("method", names_of(LDATopics))
-def test_every_method(zoo: Path, method: str) -> None:
+def test_every_method(zoo, method):
     lines = (zoo / "docs.jsonl").read_text().splitlines()[:4]
     (zoo / "few.jsonl").write_text("\n".join(lines))
     argv = ("model.npz", "truth.npz", "--counts", "few.jsonl", "--threads", 1, "--json")
@@ -103,7 +97,7 @@ def test_every_method(zoo: Path, method: str) -> None:
     assert sampling == (total if math.isfinite(total) else None)
 
 
-def test_a_wanted_standard_error(zoo: Path) -> None:
+def test_a_wanted_standard_error(zoo):
     argv = ("evaluate", "model.npz", "--counts", "docs.jsonl", "--threads", 1, "--per-document")
     options = ("--method", "left-to-right-sequential", "--samples", 10)
     for target, smaller in ((0.4, False), (0.1, True)):
@@ -114,7 +108,7 @@ def test_a_wanted_standard_error(zoo: Path) -> None:
         assert (np.median(errors) <= 1.2 * 0.1) == smaller  # no more work than was asked for
 
 
-def test_exact_that_costs_too_much(zoo: Path) -> None:
+def test_exact_that_costs_too_much(zoo):
     words = load_model(zoo / "model.npz").vocabulary
     topics = np.random.default_rng(0).dirichlet(np.ones(30), 60)
     save_model(zoo / "large.npz", SavedModel(LDATopics(topics, np.full(60, 0.1)), words))
@@ -122,9 +116,9 @@ def test_exact_that_costs_too_much(zoo: Path) -> None:
     assert "has 40 tokens of 60 topics" in failed(2, *argv, cwd=zoo)
 
 
-def test_what_the_result_of_one_model_holds(zoo: Path) -> None:
+def test_what_the_result_of_one_model_holds(zoo):
     argv = ("evaluate", "model.npz", "--counts", "docs.jsonl", "--threads", 1, "--json")
-    result: dict[str, Any] = succeeded(call(*argv, cwd=zoo)).result
+    result = succeeded(call(*argv, cwd=zoo)).result
     assert result["model"] == "model.npz"
     assert result["run"] is None
     assert (result["topics"], result["words"]) == (3, 30)

@@ -1,12 +1,9 @@
 """What `evaluate` refuses."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import joblib
 import pytest
@@ -14,9 +11,6 @@ import pytest
 from models import LDATopics, SavedModel, load_model, save_model
 from tests.pipeline.scoring.support import ALPHA, failed
 from tests.pipeline.support import call, files_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(
@@ -42,7 +36,7 @@ if TYPE_CHECKING:
         "--per-document nosuch/out.tsv",
     ],
 )
-def test_usage(zoo: Path, argv: str) -> None:
+def test_usage(zoo, argv):
     before = files_of(zoo)
     options = ("--counts", "docs.jsonl", *argv.split())
     outcome = call("evaluate", "model.npz", *options, cwd=zoo)
@@ -54,11 +48,11 @@ def test_usage(zoo: Path, argv: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["nosuch.npz", "./nosuch", "no,such"])
-def test_a_missing_file(zoo: Path, name: str) -> None:
+def test_a_missing_file(zoo, name):
     assert name.removeprefix("./") in failed(3, name, "--counts", "docs.jsonl", cwd=zoo)
 
 
-def test_what_is_no_model(zoo: Path) -> None:
+def test_what_is_no_model(zoo):
     for name, content, complaint in (
         ("text", b"Once upon a time", "is no model that is known here"),
         ("empty", b"", "is no model that is known here"),
@@ -85,14 +79,14 @@ def test_what_is_no_model(zoo: Path) -> None:
     assert "gensim.model: not a usable model: ValueError: it has no state: its file" in error
 
 
-def test_a_word_twice(zoo: Path) -> None:
+def test_a_word_twice(zoo):
     save_model(zoo / "twice.npz", SavedModel(LDATopics([[0.5, 0.5]], [1.0]), ("a", "a")))
     assert "a word is in the vocabulary twice" in failed(
         3, "twice.npz", "--counts", "docs.jsonl", cwd=zoo
     )
 
 
-def test_a_word_that_no_topic_has(zoo: Path) -> None:
+def test_a_word_that_no_topic_has(zoo):
     saved = load_model(zoo / "model.npz")
     weights = saved.topics.topic_word.copy()
     weights[:, 4] = 0
@@ -109,15 +103,13 @@ def test_a_word_that_no_topic_has(zoo: Path) -> None:
 class _Hostile:
     """Its pickle makes a directory wherever it is loaded."""
 
-    def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
+    def __reduce__(self):
         return os.mkdir, ("executed",)
 
 
 @pytest.mark.parametrize("protocol", [0, 2, 4, 5])
 @pytest.mark.parametrize("pack", [bytes, zlib.compress])
-def test_a_pickle_of_anything_else_is_not_loaded(
-    zoo: Path, protocol: int, pack: Callable[[bytes], bytes]
-) -> None:
+def test_a_pickle_of_anything_else_is_not_loaded(zoo, protocol, pack):
     (zoo / "evil.pkl").write_bytes(pack(pickle.dumps(_Hostile(), protocol=protocol)))
     for documents in ("docs.jsonl", "evil.pkl"):
         error = failed(3, "evil.pkl", "--counts", documents, cwd=zoo)

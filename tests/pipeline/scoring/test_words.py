@@ -1,9 +1,5 @@
 """Of several models `evaluate` scores only what all of them know."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
@@ -12,11 +8,8 @@ from pipeline.scoring.score import common_words, topics_of
 from tests.pipeline.scoring.support import ALPHA, failed, load_documents, succeeded
 from tests.pipeline.support import call
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def test_models_of_other_vocabularies_score_the_same_tokens(zoo: Path) -> None:
+def test_models_of_other_vocabularies_score_the_same_tokens(zoo):
     saved = load_model(zoo / "model.npz")
     some = np.arange(30) != 7
     few = LDATopics.from_weights(saved.topics.topic_word[::-1][:, some][:, ::-1], ALPHA)
@@ -46,7 +39,7 @@ def test_models_of_other_vocabularies_score_the_same_tokens(zoo: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4])
-def test_a_ranking_of_vocabularies_is_not_one_of_models(zoo: Path, share: float) -> None:
+def test_a_ranking_of_vocabularies_is_not_one_of_models(zoo, share):
     """The same model with another word that takes a share of each topic."""
     saved = load_model(zoo / "truth.npz")
     wide = np.hstack([(1 - share) * saved.topics.topic_word, np.full((3, 1), share)])
@@ -65,7 +58,7 @@ def test_a_ranking_of_vocabularies_is_not_one_of_models(zoo: Path, share: float)
         assert "better" not in text
 
 
-def test_warnings_say_which_of_several_models(zoo: Path) -> None:
+def test_warnings_say_which_of_several_models(zoo):
     argv = ("evaluate", "--counts", "docs.jsonl", "--threads", 1, "--method", "mean-field-is-2")
     for models in (("model.npz", "truth.npz"), ("model.npz",)):
         err = succeeded(call(*argv, "--samples", 12, *models, cwd=zoo)).err
@@ -73,7 +66,7 @@ def test_warnings_say_which_of_several_models(zoo: Path) -> None:
         assert [f"{name}: " in err for name in models] == [len(models) > 1] * len(models)
 
 
-def test_the_order_of_a_vocabulary_changes_nothing(zoo: Path) -> None:
+def test_the_order_of_a_vocabulary_changes_nothing(zoo):
     saved = load_model(zoo / "model.npz")
     order = np.random.default_rng(1).permutation(30)
     words = tuple(saved.vocabulary[w] for w in order)
@@ -84,7 +77,7 @@ def test_the_order_of_a_vocabulary_changes_nothing(zoo: Path) -> None:
     assert first["log_likelihood"] == second["log_likelihood"]
 
 
-def test_words_are_matched_by_name() -> None:
+def test_words_are_matched_by_name():
     assert common_words([("a", "b", "c", "d"), ("d", "b", "e", "a")]) == ("a", "b", "d")
     saved = SavedModel(LDATopics([[0.1, 0.2, 0.3, 0.4]], [1.0]), ("d", "b", "e", "a"))
     assert topics_of(saved, ("a", "b", "d")).topic_word.tolist() == [[0.4, 0.2, 0.1, 0.3]]

@@ -1,7 +1,5 @@
 """`select`: a run for each K on one corpus, what is said of them, and going on after an end."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -9,7 +7,6 @@ import shlex
 import shutil
 import signal
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -27,20 +24,7 @@ from pipeline.selection.scores import RunScore, recommend, rows_of
 from pipeline.selection.select import topic_numbers
 from pipeline.setting_sources import resolve, value_type
 from pipeline.settings import SelectSettings, TrainSettings
-from tests.pipeline.support import (
-    TINY,
-    Outcome,
-    arrays_of,
-    call,
-    files_of,
-    finish,
-    spawn,
-    wait_until,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+from tests.pipeline.support import TINY, arrays_of, call, files_of, finish, spawn, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -50,14 +34,12 @@ SETTINGS = tuple(
 """Of the tiny runs, less the number of topics."""
 
 
-def select(*argv: object, cwd: Path, **environment: str) -> Outcome:
+def select(*argv, cwd, **environment):
     return call("select", *SETTINGS, *argv, cwd=cwd, **environment)
 
 
 @pytest.fixture(scope="module")
-def selected_once(
-    tiny_finished: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, Outcome]:
+def selected_once(tiny_finished, tmp_path_factory):
     directory = tmp_path_factory.mktemp("selected")
     shutil.copytree(tiny_finished, directory, dirs_exist_ok=True)
     outcome = select("--topics", "4,2", "--test", 0.2, "--json", cwd=directory)
@@ -66,16 +48,16 @@ def selected_once(
 
 
 @pytest.fixture
-def selected(selected_once: tuple[Path, Outcome], tmp_path: Path) -> Path:
+def selected(selected_once, tmp_path):
     """A copy of a finished choice between 2 and 4 topics."""
     return shutil.copytree(selected_once[0], tmp_path / "selected")
 
 
-def parts_of(run: Path) -> Any:
+def parts_of(run):
     return split(Corpus.load(run / "corpus"), 0.1, 0.2)
 
 
-def test_the_table_is_what_the_runs_come_to(selected_once: tuple[Path, Outcome]) -> None:
+def test_the_table_is_what_the_runs_come_to(selected_once):
     directory, outcome = selected_once
     result = outcome.result
     assert [row["topics"] for row in result["rows"]] == [2, 4]
@@ -107,7 +89,7 @@ def test_the_table_is_what_the_runs_come_to(selected_once: tuple[Path, Outcome])
     assert result["tokens_scored"] == estimates[2].total_tokens
 
 
-def test_what_is_written(selected_once: tuple[Path, Outcome]) -> None:
+def test_what_is_written(selected_once):
     directory, outcome = selected_once
     selection = directory / "runs/select-online"
     assert json.loads((selection / "select.json").read_text()) == outcome.result
@@ -116,7 +98,7 @@ def test_what_is_written(selected_once: tuple[Path, Outcome]) -> None:
     assert outcome.result["path"] == "runs/select-online"
 
 
-def test_a_run_is_the_same_as_one_that_train_makes(selected: Path) -> None:
+def test_a_run_is_the_same_as_one_that_train_makes(selected):
     argv = [each if each != "3" else "4" for each in TINY]
     assert call("train", "--run", "four", *argv, "--test", 0.2, cwd=selected).code == 0
     runs = selected / "runs"
@@ -126,7 +108,7 @@ def test_a_run_is_the_same_as_one_that_train_makes(selected: Path) -> None:
     assert len(hashes) == 1
 
 
-def test_the_text_is_counted_once(selected: Path) -> None:
+def test_the_text_is_counted_once(selected):
     corpora = [
         {file.stat().st_ino for file in run.glob("corpus/*")}
         for run in sorted((selected / "runs/select-online").glob("topics-*"))
@@ -141,7 +123,7 @@ def test_the_text_is_counted_once(selected: Path) -> None:
     assert third in corpora
 
 
-def test_the_same_command_again_trains_nothing(selected: Path) -> None:
+def test_the_same_command_again_trains_nothing(selected):
     before = files_of(selected / "runs")
     with mock.patch.object(command, "train", side_effect=AssertionError):
         outcome = select("--topics", "2,4", "--test", 0.2, "--json", cwd=selected)
@@ -150,7 +132,7 @@ def test_the_same_command_again_trains_nothing(selected: Path) -> None:
     assert files_of(selected / "runs") == before
 
 
-def test_without_a_seed_the_one_that_was_drawn_is_taken_again(selected: Path) -> None:
+def test_without_a_seed_the_one_that_was_drawn_is_taken_again(selected):
     argv = [each for each in SETTINGS if each not in ("--seed", "5")]
     seeds = []
     for topics in ("2", "2,3"):
@@ -160,7 +142,7 @@ def test_without_a_seed_the_one_that_was_drawn_is_taken_again(selected: Path) ->
     assert seeds[0] == seeds[1] == seeds[2]
 
 
-def test_more_seeds(selected: Path) -> None:
+def test_more_seeds(selected):
     outcome = select("--topics", "2,4", "--test", 0.2, "--seeds", 2, "--json", cwd=selected)
     assert outcome.code == 0, outcome.err
     for row in outcome.result["rows"]:
@@ -184,7 +166,7 @@ def test_more_seeds(selected: Path) -> None:
 
 
 @pytest.mark.slow
-def test_processes_change_no_bit(selected: Path) -> None:
+def test_processes_change_no_bit(selected):
     argv = ("--topics", "2,3,4", "--test", 0.2, "--name", "several", "--threads", 2)
     with mock.patch.object(command, "TOKENS_WORTH_A_PROCESS", 0):
         outcome = select(*argv, cwd=selected)
@@ -196,7 +178,7 @@ def test_processes_change_no_bit(selected: Path) -> None:
         assert arrays_of(one) == arrays_of(other)
 
 
-def test_gibbs_sampling_too(selected: Path) -> None:
+def test_gibbs_sampling_too(selected):
     argv = [each for each in SETTINGS if each not in ("--batch-size", "10")]
     argv += ["--model", "gibbs", "--topics", "2,3", "--max-passes", "8"]
     outcome = call("select", *argv, "--json", cwd=selected)
@@ -205,11 +187,11 @@ def test_gibbs_sampling_too(selected: Path) -> None:
     assert [row["topics"] for row in outcome.result["rows"]] == [2, 3]
 
 
-def signalled_in_run(number: int) -> Callable[..., Iterator[Any]]:
+def signalled_in_run(number):
     """`OnlineLDA.iterate` in the course of whose call number so many, from 1, SIGINT arrives."""
     iterate, calls = OnlineLDA.iterate, []
 
-    def iterate_with_signal(*args: Any, **kwargs: Any) -> Iterator[Any]:
+    def iterate_with_signal(*args, **kwargs):
         calls.append(1)
         for step, each in enumerate(iterate(*args, **kwargs)):
             if len(calls) == number and step == 3:
@@ -220,7 +202,7 @@ def signalled_in_run(number: int) -> Callable[..., Iterator[Any]]:
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_interrupted_and_gone_on(selected: Path, number: int) -> None:
+def test_interrupted_and_gone_on(selected, number):
     argv = ("--topics", "2,4", "--test", 0.2, "--name", "again")
     with mock.patch.object(OnlineLDA, "iterate", signalled_in_run(number)):
         outcome = select(*argv, cwd=selected)
@@ -238,7 +220,7 @@ def test_interrupted_and_gone_on(selected: Path, number: int) -> None:
 
 
 @pytest.mark.slow
-def test_killed_and_gone_on(selected: Path) -> None:
+def test_killed_and_gone_on(selected):
     argv = ("--topics", "2,4", "--test", 0.2, "--name", "killed")
     process = spawn("select", *SETTINGS, *argv, cwd=selected)
     runs = selected / "runs/select-killed"
@@ -252,7 +234,7 @@ def test_killed_and_gone_on(selected: Path) -> None:
         assert arrays_of(runs / f"topics-{k}/model.npz") == arrays_of(whole)
 
 
-def test_other_settings_are_another_choice(selected: Path) -> None:
+def test_other_settings_are_another_choice(selected):
     outcome = select("--topics", "2", "--test", 0.3, "--json", cwd=selected)
     assert outcome.result["path"] == "runs/select-online-2"
     outcome = select("--topics", "3", "--test", 0.2, "--json", cwd=selected)
@@ -265,7 +247,7 @@ def test_other_settings_are_another_choice(selected: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [(), ("--name", "mended")])
-def test_settings_that_leave_no_word_can_be_mended(selected: Path, name: tuple[str, ...]) -> None:
+def test_settings_that_leave_no_word_can_be_mended(selected, name):
     argv = ("--topics", "2,3", "--test", 0.25, *name)
     outcome = select(*argv, "--no-below", 1000, cwd=selected)
     assert outcome.code == 3
@@ -274,21 +256,21 @@ def test_settings_that_leave_no_word_can_be_mended(selected: Path, name: tuple[s
     assert outcome.result["path"] == f"runs/select-{'mended' if name else 'online-2'}"
 
 
-def test_one_at_a_time(selected: Path) -> None:
+def test_one_at_a_time(selected):
     with writer_lock(selected / "runs/select-online"):
         outcome = select("--topics", "2,4", "--test", 0.2, cwd=selected)
     assert outcome.code == 75
     assert "is being written to by process" in outcome.error
 
 
-def test_without_early_stopping_the_validation_part_decides(selected: Path) -> None:
+def test_without_early_stopping_the_validation_part_decides(selected):
     argv = ("--topics", "2", "--early-stopping", "none", "--max-passes", 2, "--validation", 0.2)
     outcome = select(*argv, "--test", 0, "--json", cwd=selected)
     assert outcome.code == 0, outcome.err
     assert outcome.result["scored"] == "validation"
 
 
-def test_articles_that_are_gone(selected: Path) -> None:
+def test_articles_that_are_gone(selected):
     shutil.rmtree(selected / "articles")
     outcome = select("--topics", "2,4", "--test", 0.2, cwd=selected)
     assert outcome.code == 0, outcome.err
@@ -298,7 +280,7 @@ def test_articles_that_are_gone(selected: Path) -> None:
     assert all(row["c_v"]["window"] == "document" for row in result["rows"])
 
 
-def test_the_table_for_people(selected: Path) -> None:
+def test_the_table_for_people(selected):
     outcome = select("--topics", "2,4", "--test", 0.2, cwd=selected)
     head, first, second, empty, about, recommendation, where = outcome.out.splitlines()
     assert head.split()[:2] == ["topics", "perplexity"]
@@ -336,7 +318,7 @@ def test_the_table_for_people(selected: Path) -> None:
         (f"--topics 5 --seeds 2 --seed {2**63 - 1}", "the seed must be from 0 to 2**63 - 1"),
     ],
 )
-def test_bad_input(tiny: Path, argv: str, complaint: str) -> None:
+def test_bad_input(tiny, argv, complaint):
     before = files_of(tiny)
     outcome = select(*shlex.split(argv), cwd=tiny)
     assert outcome.code == 2
@@ -344,12 +326,12 @@ def test_bad_input(tiny: Path, argv: str, complaint: str) -> None:
     assert {n: c for n, c in files_of(tiny).items() if "select-" not in n} == before
 
 
-def test_options_of_train_that_make_no_sense_here_are_unknown(tiny: Path) -> None:
+def test_options_of_train_that_make_no_sense_here_are_unknown(tiny):
     for option in ("--run", "--follow", "--follow-after"):
         assert call("select", option, "1", cwd=tiny).code == 2
 
 
-def test_settings_of_file_and_environment(selected: Path) -> None:
+def test_settings_of_file_and_environment(selected):
     (selected / "pipeline.toml").write_text(
         "[train]\ntopics = 9\nrun = 'x'\ntest = 0.2\n[select]\ntopics = '2,4'\n"
     )
@@ -361,7 +343,7 @@ def test_settings_of_file_and_environment(selected: Path) -> None:
     assert [row["topics"] for row in outcome.result["rows"]] == [2, 4]
 
 
-def test_the_url_of_a_store_stays_as_it_is(tmp_path: Path) -> None:
+def test_the_url_of_a_store_stays_as_it_is(tmp_path):
     for given_as, kept in (("https://a.org/store", "https://a.org/store"), ("a//b/", "a/b")):
         training = TrainSettings(articles=given_as, runs=str(tmp_path), seed=1, cluster="local:2")
         selection = open_selection(training, "", 1)
@@ -369,20 +351,20 @@ def test_the_url_of_a_store_stays_as_it_is(tmp_path: Path) -> None:
         assert (settings.articles, settings.cluster) == (kept, "")
 
 
-def test_defaults_are_of_their_own_type() -> None:
+def test_defaults_are_of_their_own_type():
     for each in fields(SelectSettings):
         assert type(each.default) is value_type(each)
     assert topic_numbers(resolve(SelectSettings, "select", {}, {}).topics)
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, unique=True))
-def test_any_list_of_numbers(numbers: list[int]) -> None:
+def test_any_list_of_numbers(numbers):
     assert topic_numbers(" , ".join(map(str, numbers))) == sorted(numbers)
     with pytest.raises(UsageError, match="twice"):
         topic_numbers(",".join(map(str, [*numbers, numbers[0]])))
 
 
-def score(n_topics: int, values: list[float], seed: int = 0) -> RunScore:
+def score(n_topics, values, seed=0):
     estimate = LikelihoodEstimate(
         np.array(values),
         np.zeros(len(values)),
@@ -396,7 +378,7 @@ def score(n_topics: int, values: list[float], seed: int = 0) -> RunScore:
     return RunScore(f"run-{n_topics}", n_topics, seed, estimate, measures, 0.5, 0.5, 1.0)
 
 
-def test_the_smallest_within_a_standard_error_is_recommended() -> None:
+def test_the_smallest_within_a_standard_error_is_recommended():
     # 10 topics are 1 nat worse on each document, for sure; 20 as good as 40, give or take.
     rows = rows_of(
         [
@@ -424,9 +406,7 @@ def test_the_smallest_within_a_standard_error_is_recommended() -> None:
         ({5: -math.inf, 10: -9.0, 20: -10.0}, 10, "no smaller number is within"),
     ],
 )
-def test_recommendations_of_one_document(
-    values: dict[int, float], expected: int, hint: str
-) -> None:
+def test_recommendations_of_one_document(values, expected, hint):
     rows = rows_of([score(k, [value]) for k, value in values.items()])
     json.dumps(rows[1:], allow_nan=False)
     k, sentence = recommend(rows)
@@ -435,7 +415,7 @@ def test_recommendations_of_one_document(
     assert rows[0]["perplexity_standard_error"] is None
 
 
-def test_seeds_widen_the_standard_error() -> None:
+def test_seeds_widen_the_standard_error():
     sure = rows_of([score(5, [-10.0, -12.0]), score(9, [-9.0, -11.0])])
     of_5 = [score(5, [-14.0, -16.0], 0), score(5, [-6.0, -8.0], 1)]
     of_9 = [score(9, [-9.0, -11.0], seed) for seed in (0, 1)]

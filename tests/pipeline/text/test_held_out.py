@@ -1,9 +1,5 @@
 """Which documents are held out of a run, mapped or not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
@@ -13,18 +9,15 @@ from pipeline.text.held_out import held_out_of
 from tests.pipeline.scoring.support import succeeded
 from tests.pipeline.support import call
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 SETTINGS = TrainSettings(validation=0.2, test=0.3)
 
 
-def corpus_of(doc_ids: list[str]) -> Corpus:
+def corpus_of(doc_ids):
     return Corpus(np.ones((len(doc_ids), 1), dtype=int), ("a",), tuple(doc_ids))
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_a_run_used_is_left_out(seed: int) -> None:
+def test_what_a_run_used_is_left_out(seed):
     rng = np.random.default_rng(seed)
     own = [f"en:{d}#{s}" for d in rng.permutation(120)[:80] for s in range(rng.integers(1, 3))]
     other = [f"en:{d}#{s}" for d in rng.integers(0, 200, 150) for s in (0, 3)]
@@ -35,7 +28,7 @@ def test_what_a_run_used_is_left_out(seed: int) -> None:
     assert 0 < len(expected) < len(other)
 
 
-def test_where_nothing_is_left_out_the_corpus_stays_as_it_is(tmp_path: Path) -> None:
+def test_where_nothing_is_left_out_the_corpus_stays_as_it_is(tmp_path):
     own = corpus_of([f"en:{d}" for d in range(100)])
     of_test = corpus_of([d for d in own.doc_ids if part_of(d, 0.2, 0.3) == "test"])
     elsewhere = corpus_of([f"de:{d}" for d in range(100)])
@@ -48,9 +41,7 @@ def test_where_nothing_is_left_out_the_corpus_stays_as_it_is(tmp_path: Path) -> 
     assert held_out_of(own, own, SETTINGS).doc_ids == of_test.doc_ids
 
 
-def test_evaluate_says_the_same_of_parts_on_disk(
-    tiny: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_evaluate_says_the_same_of_parts_on_disk(tiny, monkeypatch):
     argv = ("evaluate", "tiny", "--threads", 1, "--json")
     expected = succeeded(call(*argv, cwd=tiny)).result
     monkeypatch.setattr(mapped_split, "LARGE_BYTES", 0)

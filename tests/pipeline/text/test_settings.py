@@ -1,9 +1,6 @@
 """What the settings say of the text stage: patterns, noun chunks, and the model for a language."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,11 +12,6 @@ from pipeline.runs.run_directory import about_articles
 from pipeline.settings import TrainSettings
 from pipeline.text.documents import decide_documents
 from pipeline.text.settings import bigram_patterns, text_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from _pytest.logging import LogCaptureFixture
 
 SETTINGS = TrainSettings(documents="article")
 
@@ -33,9 +25,7 @@ SETTINGS = TrainSettings(documents="article")
         ("ADJ  NOUN,NOUN NOUN ,", {("ADJ", "NOUN"), ("NOUN", "NOUN")}),
     ],
 )
-def test_patterns_are_pairs_of_parts_of_speech(
-    text: str, patterns: set[tuple[str, str]] | None
-) -> None:
+def test_patterns_are_pairs_of_parts_of_speech(text, patterns):
     assert bigram_patterns(replace(SETTINGS, bigram_patterns=text)) == patterns
 
 
@@ -53,26 +43,24 @@ def test_patterns_are_pairs_of_parts_of_speech(
         ),
     ],
 )
-def test_patterns_that_make_no_sense_are_refused(changes: dict[str, str], message: str) -> None:
+def test_patterns_that_make_no_sense_are_refused(changes, message):
     with pytest.raises(UsageError, match=message):
         bigram_patterns(replace(SETTINGS, **changes))
 
 
-def test_noun_chunks_of_a_blank_model_are_refused() -> None:
+def test_noun_chunks_of_a_blank_model_are_refused():
     assert text_settings(replace(SETTINGS, noun_chunks=True)).noun_chunks
     with pytest.raises(UsageError, match="--noun-chunks: blank:de has no parser"):
         text_settings(replace(SETTINGS, noun_chunks=True, spacy_model="blank:de"))
 
 
-def settings_for(path: Path, language: str, **changes: str | bool) -> TrainSettings:
+def settings_for(path, language, **changes):
     """Settings for a store of one article in a language."""
     ArticleStore(path).append([Article(1, 0, "Title", "", "", language, "", "Text.")])
     return replace(SETTINGS, articles=str(path), **changes)
 
 
-def test_what_is_left_open_is_decided_and_what_is_named_is_not(
-    tmp_path: Path, caplog: LogCaptureFixture
-) -> None:
+def test_what_is_left_open_is_decided_and_what_is_named_is_not(tmp_path, caplog):
     english = decide_documents(settings_for(tmp_path / "en", "en", documents="auto"), 1)
     assert (english.documents, english.spacy_model) == ("section", find_model(""))
     assert caplog.messages == []
@@ -87,16 +75,14 @@ def test_what_is_left_open_is_decided_and_what_is_named_is_not(
     ]
 
 
-def test_an_empty_store_decides_nothing(tmp_path: Path) -> None:
+def test_an_empty_store_decides_nothing(tmp_path):
     ArticleStore(tmp_path / "de").append([])
     for settings in (SETTINGS, replace(SETTINGS, spacy_model="blank:de")):
         with pytest.raises(CorpusFormatError, match="de holds no articles: fill it"):
             decide_documents(replace(settings, articles=str(tmp_path / "de")), 0)
 
 
-def test_the_annotation_is_recorded_once_documents_and_model_are_decided(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_annotation_is_recorded_once_documents_and_model_are_decided(monkeypatch):
     monkeypatch.setattr(spacy_model, "DEFAULT_MODELS", ("no_such_model",))
     for undecided in (SETTINGS, TrainSettings(spacy_model="blank:de")):
         assert "annotation" not in about_articles(undecided, (), settled=False)
@@ -105,7 +91,7 @@ def test_the_annotation_is_recorded_once_documents_and_model_are_decided(
     assert about["spacy_model"] == "blank:de"
 
 
-def test_what_a_language_cannot_have_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+def test_what_a_language_cannot_have_is_refused_before_anything_is_made(tmp_path):
     for change in ({"noun_chunks": True}, {"bigram_patterns": "ADJ NOUN"}):
         with pytest.raises(UsageError, match="blank:hi"):
             decide_documents(settings_for(tmp_path / "hi", "hi", **change), 1)

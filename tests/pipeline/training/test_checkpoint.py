@@ -1,9 +1,6 @@
 """A checkpoint comes back as it was saved, whichever trainer and version wrote it."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,9 +8,6 @@ import pytest
 from models import GibbsLDA, LDATopics, OnlineLDA, OnlineLDAState
 from models.saved import ModelFormatError, read_arrays, write_arrays
 from pipeline.training.checkpoint import KIND, Checkpoint
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COUNTS = np.random.default_rng(0).poisson(0.5, size=(30, 12))
 TRAINED = (
@@ -24,14 +18,14 @@ TRAINED = (
 OLD_FIELDS = ("excess", "scale", "excess_sum", "alpha", "eta", "frozen", "n_batches")
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one, other):
     if isinstance(one, np.ndarray):
         return bool(one.dtype == other.dtype and one.shape == other.shape and (one == other).all())
     return type(one) is type(other) and one == other
 
 
 @pytest.mark.parametrize("estimator", TRAINED)
-def test_a_state_comes_back_as_it_was(tmp_path: Path, estimator: OnlineLDA | GibbsLDA) -> None:
+def test_a_state_comes_back_as_it_was(tmp_path, estimator):
     state, path = estimator.fit(COUNTS).state_, tmp_path / "latest.npz"
     metrics = [{"documents": 30, "seconds": 0.1, "passes": 1.0, "log_likelihood": -1 / 3}]
     saved = Checkpoint("abc", state, metrics, 0.3, True, ["d"], estimator.topics_, 0)
@@ -47,7 +41,7 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path, estimator: OnlineLDA | Gib
         assert getattr(found, name) == getattr(saved, name)
 
 
-def test_assigned_topics_take_two_bytes_a_token(tmp_path: Path) -> None:
+def test_assigned_topics_take_two_bytes_a_token(tmp_path):
     n_tokens, path = 1_000_000, tmp_path / "latest.npz"
     state = GibbsLDA(3, n_iter=1, random_state=1).fit(COUNTS).state_
     state = replace(state, topic_of=np.zeros(n_tokens, dtype=np.uint16))
@@ -56,9 +50,9 @@ def test_assigned_topics_take_two_bytes_a_token(tmp_path: Path) -> None:
     assert Checkpoint.load(path, "abc").best is None
 
 
-def old(path: Path, without: str = "", **more: Any) -> OnlineLDAState:
+def old(path, without="", **more):
     """A checkpoint as versions wrote it that knew one trainer, and its state."""
-    state: OnlineLDAState = OnlineLDA(3, random_state=1, n_passes=1).fit(COUNTS).state_
+    state = OnlineLDA(3, random_state=1, n_passes=1).fit(COUNTS).state_
     names = (*OLD_FIELDS, "n_documents", "seed")
     arrays = {n: np.asarray(getattr(state, n)) for n in names if n != without}
     header = {"corpus_hash": "abc", "metrics": [], "seconds": 1.5, "stopped": False, **more}
@@ -66,7 +60,7 @@ def old(path: Path, without: str = "", **more: Any) -> OnlineLDAState:
     return state
 
 
-def test_a_checkpoint_of_an_older_version(tmp_path: Path) -> None:
+def test_a_checkpoint_of_an_older_version(tmp_path):
     path = tmp_path / "latest.npz"
     state = old(path)
     found = Checkpoint.load(path, "abc")
@@ -78,7 +72,7 @@ def test_a_checkpoint_of_an_older_version(tmp_path: Path) -> None:
     assert (found.shards, found.best, found.best_look, found.seconds) == ([], None, None, 1.5)
 
 
-def test_a_field_of_another_name(tmp_path: Path) -> None:
+def test_a_field_of_another_name(tmp_path):
     path, state = tmp_path / "latest.npz", GibbsLDA(3, n_iter=1, random_state=1).fit(COUNTS).state_
     Checkpoint("abc", state).save(path)
     header, arrays = read_arrays(path, KIND)
@@ -88,19 +82,19 @@ def test_a_field_of_another_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("without", [*OLD_FIELDS, "n_documents", "seed"])
-def test_a_field_that_is_needed(tmp_path: Path, without: str) -> None:
+def test_a_field_that_is_needed(tmp_path, without):
     old(tmp_path / "latest.npz", without)
     with pytest.raises(ModelFormatError, match=without):
         Checkpoint.load(tmp_path / "latest.npz", "abc")
 
 
-def test_a_state_of_no_trainer(tmp_path: Path) -> None:
+def test_a_state_of_no_trainer(tmp_path):
     old(tmp_path / "latest.npz", state="VaguelyLDAState")
     with pytest.raises(ModelFormatError, match="VaguelyLDAState"):
         Checkpoint.load(tmp_path / "latest.npz", "abc")
 
 
-def test_best_topics_that_cannot_be(tmp_path: Path) -> None:
+def test_best_topics_that_cannot_be(tmp_path):
     path = tmp_path / "latest.npz"
     best = LDATopics(np.full((2, 4), 0.25), np.ones(2))
     Checkpoint("abc", old(path), best=best, best_look=0).save(path)

@@ -1,13 +1,10 @@
 """A disk that is full: exit code 75, nothing stored is lost, and the same command goes on."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -17,13 +14,9 @@ from corpora import ArticleStore, Corpus
 from pipeline.errors import exit_code_of
 from tests.pipeline.support import TINY, arrays_of, call, write_jsonl
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def small_disk(tmp_path):
     """A file system of 4 MB."""
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -36,7 +29,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-def fill(disk: Path, left: int) -> Path:
+def fill(disk, left):
     """Leave so many bytes of the disk free."""
     ballast = disk / "ballast"
     status = os.statvfs(disk)
@@ -45,7 +38,7 @@ def fill(disk: Path, left: int) -> Path:
     return ballast
 
 
-def refused(*argv: object, cwd: Path) -> None:
+def refused(*argv, cwd):
     outcome = call(*argv, cwd=cwd)
     assert outcome.code == 75, outcome
     assert "the disk is full" in outcome.error
@@ -53,7 +46,7 @@ def refused(*argv: object, cwd: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [0, 4096, 16384, 32768])
-def test_full_while_downloading(small_disk: Path, tmp_path: Path, left: int) -> None:
+def test_full_while_downloading(small_disk, tmp_path, left):
     path = write_jsonl(tmp_path / "x.jsonl", 1000, n_words=100)
     argv = ("download", "--source", "jsonl", "--input", path)
     ballast = fill(small_disk, left)
@@ -73,9 +66,7 @@ def test_full_while_downloading(small_disk: Path, tmp_path: Path, left: int) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("left", [0, 8192, 16384])
 @pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_full_in_the_text_stage(
-    small_disk: Path, untouched: Path, tiny_finished: Path, left: int, threads: int
-) -> None:
+def test_full_in_the_text_stage(small_disk, untouched, tiny_finished, left, threads):
     shutil.copytree(untouched / "articles", small_disk / "articles")
     argv = ("train", "--run", "full", *TINY, "--threads", threads)
     ballast = fill(small_disk, left)
@@ -88,7 +79,7 @@ def test_full_in_the_text_stage(
 
 
 @pytest.mark.parametrize("left", range(16384, 120_000, 16384))
-def test_full_while_counting_or_training(small_disk: Path, tiny_finished: Path, left: int) -> None:
+def test_full_while_counting_or_training(small_disk, tiny_finished, left):
     shutil.copytree(tiny_finished / "articles", small_disk / "articles")
     argv = ("train", "--run", "full", *TINY)
     ballast = fill(small_disk, left)
@@ -103,7 +94,7 @@ def test_full_while_counting_or_training(small_disk: Path, tiny_finished: Path, 
     assert arrays_of(small_disk / "runs/full/model.npz") == expected
 
 
-def test_full_while_a_large_corpus_is_saved(small_disk: Path) -> None:
+def test_full_while_a_large_corpus_is_saved(small_disk):
     counts = sparse.csr_array(np.ones((1000, 2000), dtype=np.int32))
     words = tuple(f"word{w}" for w in range(2000))
     corpus = Corpus(counts, words, tuple(f"en:{d}" for d in range(1000)))
@@ -114,7 +105,7 @@ def test_full_while_a_large_corpus_is_saved(small_disk: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_largest_file_allowed(tiny: Path) -> None:
+def test_the_largest_file_allowed(tiny):
     # What quotas and `ulimit -f` do; needs no root.
     limit = 20_000
     program = [

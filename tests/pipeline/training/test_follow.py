@@ -1,7 +1,5 @@
 """`train --follow`: the same bits whenever the articles come, and whatever happens meanwhile."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -10,7 +8,6 @@ import signal
 import sys
 import time
 from itertools import product
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
@@ -24,7 +21,6 @@ from pipeline.settings import TrainSettings
 from tests.pipeline.conftest import fill_store
 from tests.pipeline.support import (
     TINY,
-    Outcome,
     arrays_of,
     call,
     finish,
@@ -33,11 +29,6 @@ from tests.pipeline.support import (
     spawn,
     wait_until,
 )
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable
-    from pathlib import Path
 
 N_ARTICLES = 120
 FOLLOW = ("train", "--follow", "--follow-after", "45", *TINY)
@@ -87,7 +78,7 @@ if __name__ == "__main__":
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def undisturbed(tmp_path_factory):
     """All articles there from the beginning, and a run `x`."""
     directory = tmp_path_factory.mktemp("undisturbed")
     fill_store(directory / "articles", N_ARTICLES)
@@ -97,19 +88,17 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def there(undisturbed: Path, tmp_path: Path) -> Path:
+def there(undisturbed, tmp_path):
     """The articles and their tokens, but no run."""
     shutil.copytree(undisturbed / "articles", tmp_path / "articles")
     return tmp_path
 
 
-def model_of(directory: Path, run: str = "x") -> object:
+def model_of(directory, run="x"):
     return arrays_of(directory / "runs" / run / "model.npz")
 
 
-def feed(
-    directory: Path, source: Path, pieces: str, pause: float = 0.0, hold: float = 0.0
-) -> subprocess.Popen[str]:
+def feed(directory, source, pieces, pause=0.0, hold=0.0):
     """A process that brings the articles of `source`, downloading as far as others can see."""
     program = [sys.executable, "-c", FEEDER, str(source / "articles"), str(pause), pieces]
     process = spawn(str(hold), cwd=directory, program=program)
@@ -118,19 +107,19 @@ def feed(
     return process
 
 
-def drive(directory: Path, *argv: object) -> subprocess.Popen[str]:
+def drive(directory, *argv):
     (directory / "driver.py").write_text(DRIVER)
     return spawn(*argv, cwd=directory, program=[sys.executable, str(directory / "driver.py")])
 
 
-def is_at_work(directory: Path, process: subprocess.Popen[str]) -> bool:
+def is_at_work(directory, process):
     """Whether the process has the run for itself, or has ended."""
     lock = directory / "runs/x/lock"
     begun = lock.exists() and lock.read_text() == f"{process.pid}\n"
     return begun or process.poll() is not None
 
 
-def check_the_end(directory: Path, undisturbed: Path) -> None:
+def check_the_end(directory, undisturbed):
     """The outcome is that of the run that nothing disturbed."""
     assert list(ArticleStore(directory / "articles")) == list(
         ArticleStore(undisturbed / "articles")
@@ -143,9 +132,7 @@ def check_the_end(directory: Path, undisturbed: Path) -> None:
 
 
 @pytest.mark.slow
-def test_fed_while_it_learns_terminated_and_the_download_killed(
-    tmp_path: Path, undisturbed: Path
-) -> None:
+def test_fed_while_it_learns_terminated_and_the_download_killed(tmp_path, undisturbed):
     feeder = feed(tmp_path, undisturbed, "20,9,1,30,60", pause=0.3, hold=300)
     checkpoint = tmp_path / "runs/x/checkpoints/latest.npz"
     trainer = drive(tmp_path, *FOLLOW, "--run", "x")
@@ -172,7 +159,7 @@ def test_fed_while_it_learns_terminated_and_the_download_killed(
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments(tmp_path: Path, undisturbed: Path) -> None:
+def test_killed_at_random_moments(tmp_path, undisturbed):
     feeder = feed(tmp_path, undisturbed, "10," * 11 + "10", pause=2.5)
     rng, n_killed = random.Random(11), 0
     while n_killed < 10:
@@ -193,7 +180,7 @@ def test_killed_at_random_moments(tmp_path: Path, undisturbed: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pieces", ["120", "1,1,1,1,1,40,75", "44,1,1,74", "50,70"])
-def test_fed_in_any_pieces(tmp_path: Path, undisturbed: Path, pieces: str) -> None:
+def test_fed_in_any_pieces(tmp_path, undisturbed, pieces):
     feeder = feed(tmp_path, undisturbed, pieces, pause=0.7)
     outcome = finish(drive(tmp_path, *FOLLOW, "--run", "x"))
     assert outcome.code == 0, outcome.err
@@ -204,11 +191,11 @@ def test_fed_in_any_pieces(tmp_path: Path, undisturbed: Path, pieces: str) -> No
 # --- interruptions, in this process ---------------------------------------------------------------
 
 
-def signalled_at(step: int, *numbers: signal.Signals) -> Callable[..., OnlineLDA]:
+def signalled_at(step, *numbers):
     """`OnlineLDA.partial_fit` in the course of whose call a signal, or several, arrive."""
     partial_fit, n_calls = OnlineLDA.partial_fit, 0
 
-    def partial_fit_with_signals(self: OnlineLDA, counts: Any) -> OnlineLDA:
+    def partial_fit_with_signals(self, counts):
         nonlocal n_calls
         n_calls += 1
         if n_calls == step:
@@ -234,9 +221,7 @@ def signalled_at(step: int, *numbers: signal.Signals) -> Callable[..., OnlineLDA
         ),
     ],
 )
-def test_interrupted_in_the_stream_and_resumed(
-    there: Path, undisturbed: Path, number: signal.Signals, step: int
-) -> None:
+def test_interrupted_in_the_stream_and_resumed(there, undisturbed, number, step):
     with mock.patch.object(OnlineLDA, "partial_fit", signalled_at(step, number)):
         outcome = call(*FOLLOW, "--run", "x", cwd=there)
     assert outcome.code == 128 + number
@@ -247,7 +232,7 @@ def test_interrupted_in_the_stream_and_resumed(
     check_the_end(there, undisturbed)
 
 
-def test_interrupted_at_each_step_and_in_the_passes(there: Path, undisturbed: Path) -> None:
+def test_interrupted_at_each_step_and_in_the_passes(there, undisturbed):
     codes = []
     for _ in range(40):
         with mock.patch.object(OnlineLDA, "partial_fit", signalled_at(2, signal.SIGINT)):
@@ -259,7 +244,7 @@ def test_interrupted_at_each_step_and_in_the_passes(there: Path, undisturbed: Pa
     check_the_end(there, undisturbed)
 
 
-def test_a_step_that_was_cut_short_leaves_no_checkpoint(there: Path, undisturbed: Path) -> None:
+def test_a_step_that_was_cut_short_leaves_no_checkpoint(there, undisturbed):
     twice = signalled_at(3, signal.SIGINT, signal.SIGINT)
     with mock.patch.object(OnlineLDA, "partial_fit", twice):
         outcome = call(*FOLLOW, "--run", "x", cwd=there)
@@ -269,10 +254,10 @@ def test_a_step_that_was_cut_short_leaves_no_checkpoint(there: Path, undisturbed
     check_the_end(there, undisturbed)
 
 
-def test_what_comes_after_the_end_changes_nothing(there: Path, undisturbed: Path) -> None:
+def test_what_comes_after_the_end_changes_nothing(there, undisturbed):
     before = following.DocumentStream.take
 
-    def take_last(self: following.DocumentStream, n_docs: int) -> Any:
+    def take_last(self, n_docs):
         taken = before(self, n_docs)
         if not self.n_waiting:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -288,7 +273,7 @@ def test_what_comes_after_the_end_changes_nothing(there: Path, undisturbed: Path
     assert "its articles have changed since" in outcome.err
 
 
-def test_a_download_that_ends_while_nobody_follows(there: Path, undisturbed: Path) -> None:
+def test_a_download_that_ends_while_nobody_follows(there, undisturbed):
     (there / "articles/download").mkdir()
     with (
         writer_lock(there / "articles/download"),
@@ -305,7 +290,7 @@ def test_a_download_that_ends_while_nobody_follows(there: Path, undisturbed: Pat
     check_the_end(there, undisturbed)
 
 
-def test_a_lost_checkpoint_costs_time_only(there: Path, undisturbed: Path) -> None:
+def test_a_lost_checkpoint_costs_time_only(there, undisturbed):
     shutil.copytree(undisturbed / "runs", there / "runs")
     for name in ("model.npz", "checkpoints/latest.npz", "metrics.jsonl"):
         (there / "runs/x" / name).unlink()
@@ -313,7 +298,7 @@ def test_a_lost_checkpoint_costs_time_only(there: Path, undisturbed: Path) -> No
     check_the_end(there, undisturbed)
 
 
-def test_articles_that_were_replaced_are_noticed(there: Path) -> None:
+def test_articles_that_were_replaced_are_noticed(there):
     with mock.patch.object(OnlineLDA, "partial_fit", signalled_at(4, signal.SIGINT)):
         assert call(*FOLLOW, "--run", "x", cwd=there).code == 130
     shutil.rmtree(there / "articles")
@@ -327,12 +312,12 @@ def test_articles_that_were_replaced_are_noticed(there: Path) -> None:
 
 
 @pytest.mark.parametrize("argv", [("--threads", "2"), ("--batch-size", "10")])
-def test_threads_change_no_bit(there: Path, undisturbed: Path, argv: tuple[str, str]) -> None:
+def test_threads_change_no_bit(there, undisturbed, argv):
     assert call(*FOLLOW, *argv, "--run", "x", cwd=there).code == 0
     check_the_end(there, undisturbed)
 
 
-def test_words_come_from_the_first_articles_alone(there: Path, undisturbed: Path) -> None:
+def test_words_come_from_the_first_articles_alone(there, undisturbed):
     fill_store(there / "first", 45)
     argv = ("train", *TINY, "--articles", "first", "--run", "first", "--max-passes", 1)
     assert call(*argv, cwd=there).code == 0
@@ -347,7 +332,7 @@ def test_words_come_from_the_first_articles_alone(there: Path, undisturbed: Path
     assert (corpus.counts[:45] != first.counts).nnz == 0
 
 
-def test_held_out_articles_are_not_learned_from(there: Path, undisturbed: Path) -> None:
+def test_held_out_articles_are_not_learned_from(there, undisturbed):
     del undisturbed
     argv = (*FOLLOW, "--early-stopping", "none", "--max-passes", 3)
     assert call(*argv, "--run", "x", cwd=there).code == 0
@@ -355,7 +340,7 @@ def test_held_out_articles_are_not_learned_from(there: Path, undisturbed: Path) 
     shutil.rmtree(there / "articles")
     others = made_up_texts(N_ARTICLES, 60, seed=9)
 
-    def changed(article: Article, text: str) -> Article:
+    def changed(article, text):
         held_out = part_of(article.document_id) != "train"
         return Article(article.page_id, 0, "", "", "", "en", "", text if held_out else article.text)
 
@@ -368,7 +353,7 @@ def test_held_out_articles_are_not_learned_from(there: Path, undisturbed: Path) 
     )
 
 
-def test_the_stream_is_the_first_pass(there: Path) -> None:
+def test_the_stream_is_the_first_pass(there):
     for run, n_passes in (("one", 1), ("three", 3)):
         argv = ("--run", run, "--max-passes", n_passes, "--early-stopping", "none")
         assert call(*FOLLOW, *argv, cwd=there).code == 0
@@ -379,7 +364,7 @@ def test_the_stream_is_the_first_pass(there: Path) -> None:
     assert model_of(there, "one") != model_of(there, "three")
 
 
-def test_looks_along_the_way(undisturbed: Path) -> None:
+def test_looks_along_the_way(undisturbed):
     lines = looks_of(undisturbed, "x")
     stream = [line for line in lines if "passes" not in line]
     assert len(stream) >= 2
@@ -394,7 +379,7 @@ def test_looks_along_the_way(undisturbed: Path) -> None:
     assert all(("best_perplexity" in line) == ("passes" in line) for line in lines)
 
 
-def test_a_followed_run_is_a_run_like_any_other(undisturbed: Path, tmp_path: Path) -> None:
+def test_a_followed_run_is_a_run_like_any_other(undisturbed, tmp_path):
     directory = shutil.copytree(undisturbed, tmp_path / "copy")
     assert "perplexity" in call("evaluate", "x", cwd=directory).out
     assert call("topics", "x", "--json", cwd=directory).result["topics"]
@@ -407,7 +392,7 @@ def test_a_followed_run_is_a_run_like_any_other(undisturbed: Path, tmp_path: Pat
     assert (outcome.code, "was begun with topics = 3" in outcome.error) == (2, True)
 
 
-def test_fewer_articles_than_wanted_will_do(tmp_path: Path) -> None:
+def test_fewer_articles_than_wanted_will_do(tmp_path):
     fill_store(tmp_path / "articles", 30)
     outcome = call(*FOLLOW, "--run", "x", cwd=tmp_path)
     assert outcome.code == 0, outcome.err
@@ -423,7 +408,7 @@ def test_fewer_articles_than_wanted_will_do(tmp_path: Path) -> None:
         pytest.param(("--word-budget", 9), marks=pytest.mark.slow),
     ],
 )
-def test_other_priors_are_resumed_to_the_same_bits(there: Path, argv: tuple[object, ...]) -> None:
+def test_other_priors_are_resumed_to_the_same_bits(there, argv):
     assert call(*FOLLOW, *argv, "--run", "whole", cwd=there).code == 0
     with mock.patch.object(OnlineLDA, "partial_fit", signalled_at(4, signal.SIGINT)):
         assert call(*FOLLOW, *argv, "--run", "parts", cwd=there).code == 130
@@ -431,11 +416,11 @@ def test_other_priors_are_resumed_to_the_same_bits(there: Path, argv: tuple[obje
     assert model_of(there, "parts") == model_of(there, "whole")
 
 
-def test_each_step_takes_as_many_documents(there: Path) -> None:
+def test_each_step_takes_as_many_documents(there):
     sizes = []
     partial_fit = OnlineLDA.partial_fit
 
-    def noted(self: OnlineLDA, counts: Any) -> OnlineLDA:
+    def noted(self, counts):
         sizes.append(counts.shape[0])
         return partial_fit(self, counts)
 
@@ -459,22 +444,20 @@ def test_each_step_takes_as_many_documents(there: Path) -> None:
         (("--follow", "--model", "gibbs"), 2, "--follow is for --model online, not gibbs"),
     ],
 )
-def test_mistakes(tmp_path: Path, argv: tuple[object, ...], code: int, complaint: str) -> None:
-    outcome: Outcome = call("train", *argv, cwd=tmp_path)
+def test_mistakes(tmp_path, argv, code, complaint):
+    outcome = call("train", *argv, cwd=tmp_path)
     assert outcome.code == code
     assert complaint in outcome.error
 
 
-def test_settings_can_be_mended_until_the_words_are_fixed(there: Path) -> None:
+def test_settings_can_be_mended_until_the_words_are_fixed(there):
     assert call(*FOLLOW, "--run", "x", "--no-below", 10_000, cwd=there).code == 3
     outcome = call("train", "--run", "x", "--no-below", 1, cwd=there)
     assert outcome.code == 0, outcome.err
 
 
 @pytest.mark.parametrize("text", ["true", "True", "false", "maybe", "1"])
-def test_following_can_be_asked_for_in_the_file_and_the_environment(
-    tmp_path: Path, text: str
-) -> None:
+def test_following_can_be_asked_for_in_the_file_and_the_environment(tmp_path, text):
     file, missing = tmp_path / "pipeline.toml", tmp_path / "nosuch.toml"
     file.write_text(f'[train]\nfollow = "{text}"\n')
     for sources in (({}, file), ({"WIKITOPICS_FOLLOW": text}, missing)):

@@ -1,11 +1,8 @@
 """Gamma-Poisson models from `train` to `evaluate`, by each of their trainers."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -27,16 +24,12 @@ from pipeline.settings import TrainSettings
 from pipeline.training.trainers import estimator_of
 from tests.pipeline.support import MADE_UP, THEMES, arrays_of, call, looks_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-TRAINERS: dict[str, Any] = {"beta-gamma-pfa": BetaGammaPFA, "gap": GaP, "kl-nmf": KLNMF}
+TRAINERS = {"beta-gamma-pfa": BetaGammaPFA, "gap": GaP, "kl-nmf": KLNMF}
 TRAIN = ("train", *MADE_UP, "--model", "gamma-poisson")
 
 
 @pytest.fixture(scope="module")
-def trained_once(tiny_finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained_once(tiny_finished, tmp_path_factory):
     """Made-up articles, an LDA run `tiny`, and a run of each trainer, by its name."""
     directory = shutil.copytree(tiny_finished, tmp_path_factory.mktemp("gamma-poisson") / "tiny")
     for trainer in TRAINERS:
@@ -46,12 +39,12 @@ def trained_once(tiny_finished: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture
-def trained(trained_once: Path, tmp_path: Path) -> Path:
+def trained(trained_once, tmp_path):
     return shutil.copytree(trained_once, tmp_path / "trained")
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)
-def test_a_run_like_any_other(trained_once: Path, trainer: str) -> None:
+def test_a_run_like_any_other(trained_once, trainer):
     topics = load_model(trained_once / "runs" / trainer / "model.npz").topics
     assert isinstance(topics, GammaPoissonTopics)
     rows = call("topics", trainer, "--json", cwd=trained_once).result["topics"]
@@ -70,10 +63,10 @@ def test_a_run_like_any_other(trained_once: Path, trainer: str) -> None:
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)
-def test_interrupted_and_resumed_at_other_threads(trained: Path, trainer: str) -> None:
-    iterate: Any = TRAINERS[trainer].iterate
+def test_interrupted_and_resumed_at_other_threads(trained, trainer):
+    iterate = TRAINERS[trainer].iterate
 
-    def interrupted(*args: Any, **kwargs: Any) -> Iterator[Any]:
+    def interrupted(*args, **kwargs):
         for number, step in enumerate(iterate(*args, **kwargs), start=1):
             if number == 3:
                 os.kill(os.getpid(), signal.SIGINT)
@@ -89,8 +82,8 @@ def test_interrupted_and_resumed_at_other_threads(trained: Path, trainer: str) -
     assert looks_of(trained, "parts") == looks_of(trained, trainer)
 
 
-def test_settings_reach_the_trainers() -> None:
-    common: dict[str, Any] = {"model": "gamma-poisson", "topics": 7, "max_passes": 11, "seed": 4}
+def test_settings_reach_the_trainers():
+    common = {"model": "gamma-poisson", "topics": 7, "max_passes": 11, "seed": 4}
     sampled = {"eta": "0.2", "sampler": "exact-sparse", "start": "random", "burn_in": 3}
     found = estimator_of(TrainSettings(**common, **sampled, shape=0.3), 2)
     wanted = sampled | {"n_topics": 7, "n_iter": 11, "random_state": 4, "n_jobs": 2}
@@ -121,7 +114,7 @@ def test_settings_reach_the_trainers() -> None:
         (("--burn-in", "100"), "--burn-in must be less than the 100 of --max-passes"),
     ],
 )
-def test_settings_of_others_are_refused(trained: Path, argv: tuple[str, ...], message: str) -> None:
+def test_settings_of_others_are_refused(trained, argv, message):
     outcome = call(*TRAIN, "--run", "other", *argv, cwd=trained)
     assert outcome.code == 2
     assert message in outcome.error
@@ -132,7 +125,7 @@ def test_settings_of_others_are_refused(trained: Path, argv: tuple[str, ...], me
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Path:
+def small(tmp_path):
     """A model that is LDA given lengths, that LDA, another model, and documents to score."""
     rng = np.random.default_rng(0)
     words = tuple(f"word{w}" for w in range(12))
@@ -147,7 +140,7 @@ def small(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def evaluated(directory: Path, *argv: object) -> dict[str, Any]:
+def evaluated(directory, *argv):
     counts = ("--counts", "docs", "--threads", 1, "--json")
     outcome = call("evaluate", *argv, *counts, cwd=directory)
     assert outcome.code == 0, outcome.err
@@ -155,7 +148,7 @@ def evaluated(directory: Path, *argv: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("convention", ["sequence", "bag"])
-def test_families_compare_given_the_length(small: Path, convention: str) -> None:
+def test_families_compare_given_the_length(small, convention):
     argv = ("lda.npz", "same.npz", "other.npz", "--method", "exact", "--convention", convention)
     result = evaluated(small, *argv)
     lda, same, other = result["models"]
@@ -165,7 +158,7 @@ def test_families_compare_given_the_length(small: Path, convention: str) -> None
     assert result["documents"] == 19
 
 
-def test_a_model_and_what_it_says_of_some_words_are_a_tie(small: Path) -> None:
+def test_a_model_and_what_it_says_of_some_words_are_a_tie(small):
     """Words that the other does not know are left out, not taken for words without tokens."""
     saved = load_model(small / "other.npz")
     kept = np.array([7, 1, 3, 4, 10])
@@ -180,7 +173,7 @@ def test_a_model_and_what_it_says_of_some_words_are_a_tie(small: Path) -> None:
     assert whole["probability_of_scored_words"] < 0.9
 
 
-def test_lengths_are_scored_where_asked_for(small: Path) -> None:
+def test_lengths_are_scored_where_asked_for(small):
     argv = ("other.npz", "--method", "exact", "--convention", "bag-and-length")
     result = evaluated(small, *argv)
     topics = load_model(small / "other.npz").topics
@@ -195,7 +188,7 @@ def test_lengths_are_scored_where_asked_for(small: Path) -> None:
 @pytest.mark.parametrize(
     "method", ["direct-sampling", "harmonic-mean", "left-to-right", "left-to-right-exact"]
 )
-def test_the_estimators_of_the_paper(small: Path, method: str) -> None:
+def test_the_estimators_of_the_paper(small, method):
     result = evaluated(small, "other.npz", "--method", method, "--samples", 200)
     exact = evaluated(small, "other.npz", "--method", "exact")
     assert result["log_likelihood"] == pytest.approx(exact["log_likelihood"], rel=0.05)
@@ -217,13 +210,13 @@ def test_the_estimators_of_the_paper(small: Path, method: str) -> None:
         (("same.npz", "--convention", "bag"), "completion scores half of each"),
     ],
 )
-def test_what_a_family_has_not(small: Path, argv: tuple[str, ...], message: str) -> None:
+def test_what_a_family_has_not(small, argv, message):
     outcome = call("evaluate", *argv, "--counts", "docs", cwd=small)
     assert outcome.code == 2
     assert message in outcome.error
 
 
-def test_topic_keys_are_of_lda_only(trained: Path) -> None:
+def test_topic_keys_are_of_lda_only(trained):
     outcome = call("convert", "runs/gap", "keys.txt", "--to", "mallet-topic-keys", cwd=trained)
     assert (outcome.code, "gap is no LDA" in outcome.error) == (2, True)
     outcome = call("convert", "runs/gap", "topics.tsv", "--to", "mallet-doc-topics", cwd=trained)

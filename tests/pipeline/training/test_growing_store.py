@@ -1,9 +1,6 @@
 """A store that fills is seen as it comes, and is settled once nobody fills it."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,13 +11,10 @@ from pipeline.text.settings import text_settings
 from pipeline.training.stream import DocumentStream, GrowingStore
 from tests.pipeline.conftest import fill_store
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 SETTINGS = TrainSettings(documents="article", validation=0.2, test=0.2)
 
 
-def test_a_store_is_waited_for_while_a_download_runs(tmp_path: Path) -> None:
+def test_a_store_is_waited_for_while_a_download_runs(tmp_path):
     store = GrowingStore(ArticleStore(tmp_path / "articles"))
     (tmp_path / "articles/download").mkdir(parents=True)
     with writer_lock(tmp_path / "articles/download"):
@@ -36,7 +30,7 @@ def test_a_store_is_waited_for_while_a_download_runs(tmp_path: Path) -> None:
     assert (store.n_articles, store.is_settled) == (40, True)
 
 
-def test_once_settled_nothing_is_added(tmp_path: Path) -> None:
+def test_once_settled_nothing_is_added(tmp_path):
     fill_store(tmp_path / "articles", 20)
     store = GrowingStore(ArticleStore(tmp_path / "articles"))
     store.refresh()
@@ -50,13 +44,13 @@ def test_once_settled_nothing_is_added(tmp_path: Path) -> None:
             assert (each.n_articles, each.is_settled) == (20, True)
 
 
-def test_without_a_store_and_a_download_there_is_nothing_to_wait_for(tmp_path: Path) -> None:
+def test_without_a_store_and_a_download_there_is_nothing_to_wait_for(tmp_path):
     with pytest.raises(CorpusFormatError, match="no article store"):
         GrowingStore(ArticleStore(tmp_path / "nosuch")).refresh()
     assert not list(tmp_path.iterdir())
 
 
-def test_a_store_with_other_articles_is_refused(tmp_path: Path) -> None:
+def test_a_store_with_other_articles_is_refused(tmp_path):
     fill_store(tmp_path / "articles", 20)
     fill_store(tmp_path / "others", 20, n_words=42)
     known = [entry.sha256 for entry in ArticleStore(tmp_path / "others").entries]
@@ -65,7 +59,7 @@ def test_a_store_with_other_articles_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("n_taken", [0, 1, 17])
-def test_training_documents_come_in_order_and_held_out_ones_never(tiny: Path, n_taken: int) -> None:
+def test_training_documents_come_in_order_and_held_out_ones_never(tiny, n_taken):
     articles = ArticleStore(tiny / "articles")
     vocabulary = ("atom", "guitar", "panel", "river")
     stream = DocumentStream(
@@ -98,7 +92,7 @@ def test_training_documents_come_in_order_and_held_out_ones_never(tiny: Path, n_
     assert (stream.n_articles, stream.n_shards, stream.n_taken) == (60, 6, len(expected))
 
 
-def test_tokens_that_another_process_makes_are_waited_for(untouched: Path) -> None:
+def test_tokens_that_another_process_makes_are_waited_for(untouched):
     articles = ArticleStore(untouched / "articles")
     stream = DocumentStream(GrowingStore(articles), SETTINGS, Bigrams({}), ("atom",), 0, 1)
     directory = token_store(articles, text_settings(SETTINGS)).directory

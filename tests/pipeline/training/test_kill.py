@@ -1,7 +1,5 @@
 """SIGKILL at any moment loses nothing that was stored, and the next run comes to the same bits."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
@@ -9,7 +7,6 @@ import signal
 import sys
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,11 +21,6 @@ from tests.pipeline.support import (
     wait_until,
     write_dump,
 )
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 
@@ -72,9 +64,7 @@ if __name__ == "__main__":
 """
 
 
-def start(
-    directory: Path, *argv: object, kill_at: int = 0, pause: float = 0.0
-) -> subprocess.Popen[str]:
+def start(directory, *argv, kill_at=0, pause=0.0):
     program = [sys.executable, str(directory / "driver.py"), str(kill_at), str(pause)]
     return spawn(*argv, cwd=directory, program=program)
 
@@ -82,7 +72,7 @@ def start(
 STAGES = ("download", "text", "counting", "training", "saving", "done")
 
 
-def stage_of(directory: Path) -> str:
+def stage_of(directory):
     """How far the files say that the work is."""
     run, manifest = directory / "runs/x", directory / "articles/manifest.jsonl"
     if (run / "model.npz").exists():
@@ -98,11 +88,11 @@ def stage_of(directory: Path) -> str:
     return "download"
 
 
-def wait_for(stage: str, directory: Path, process: subprocess.Popen[str]) -> None:
+def wait_for(stage, directory, process):
     """Wait until the process is at work in that stage, or has ended."""
     lock = directory / ("articles/lock" if stage == "download" else "runs/x/lock")
 
-    def at_work() -> bool:
+    def at_work():
         if process.poll() is not None:
             return True
         if not lock.exists() or lock.read_text() != f"{process.pid}\n":
@@ -112,7 +102,7 @@ def wait_for(stage: str, directory: Path, process: subprocess.Popen[str]) -> Non
     wait_until(at_work, 120, f"it does not come to {stage}")
 
 
-def stored(directory: Path) -> dict[str, bytes]:
+def stored(directory):
     """What is committed: shards with a line in the manifest, tokens, corpus, checkpoint."""
     kept = [*directory.glob("articles/tokens/*/*.npz"), *directory.glob("runs/x/corpus/*.npy")]
     store = ArticleStore(directory / "articles")
@@ -122,20 +112,20 @@ def stored(directory: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def undisturbed(tmp_path_factory):
     directory = prepared(tmp_path_factory.mktemp("undisturbed"))
     assert call(*DOWNLOAD[:-1], 1, cwd=directory).code == 0
     assert call(*TRAIN, cwd=directory).code == 0
     return directory
 
 
-def prepared(directory: Path) -> Path:
+def prepared(directory):
     write_dump(directory / "dump.xml", N_ARTICLES)
     (directory / "driver.py").write_text(DRIVER)
     return directory
 
 
-def check_the_end(directory: Path, undisturbed: Path) -> None:
+def check_the_end(directory, undisturbed):
     """One more run of each command, and all is as if nothing had happened."""
     for argv in (DOWNLOAD, TRAIN):
         outcome = finish(start(directory, *argv))
@@ -149,9 +139,7 @@ def check_the_end(directory: Path, undisturbed: Path) -> None:
     assert call("evaluate", "x", "--threads", 1, cwd=directory).code == 0
 
 
-def test_killed_at_random_moments_of_every_stage(
-    tmp_path: Path, undisturbed: Path, record_property: Callable[[str, object], None]
-) -> None:
+def test_killed_at_random_moments_of_every_stage(tmp_path, undisturbed, record_property):
     directory, rng, killed = prepared(tmp_path), random.Random(20), Counter[str]()
     wanted = {"download": 6, "text": 6, "training": 6}
     longest = {"download": 1.5, "text": 4.0, "training": 1.0}
@@ -179,9 +167,7 @@ def test_killed_at_random_moments_of_every_stage(
     check_the_end(directory, undisturbed)
 
 
-def test_killed_before_random_writes_are_durable(
-    tmp_path: Path, undisturbed: Path, record_property: Callable[[str, object], None]
-) -> None:
+def test_killed_before_random_writes_are_durable(tmp_path, undisturbed, record_property):
     # Every commit goes through fsync; the moments around it are too short to be met by chance.
     rng, killed = random.Random(7), Counter[str]()
     directory = prepared(tmp_path)
@@ -208,7 +194,7 @@ def test_killed_before_random_writes_are_durable(
     check_the_end(directory, undisturbed)
 
 
-def test_gibbs_sampling_killed_at_random_moments(tmp_path: Path, undisturbed: Path) -> None:
+def test_gibbs_sampling_killed_at_random_moments(tmp_path, undisturbed):
     directory, rng, killed = prepared(tmp_path), random.Random(6), []
     shutil.copytree(undisturbed / "articles", directory / "articles")
     argv = (
@@ -237,9 +223,7 @@ def test_gibbs_sampling_killed_at_random_moments(tmp_path: Path, undisturbed: Pa
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("stage", ["text", "training"])
-def test_a_signal_from_outside(
-    tmp_path: Path, undisturbed: Path, number: signal.Signals, stage: str
-) -> None:
+def test_a_signal_from_outside(tmp_path, undisturbed, number, stage):
     directory = prepared(tmp_path)
     shutil.copytree(undisturbed / "articles", directory / "articles")
     tokens = sorted((directory / "articles/tokens").glob("*/*.npz"))
@@ -267,7 +251,7 @@ def test_a_signal_from_outside(
     assert arrays_of(directory / "runs/x/model.npz") == expected
 
 
-def test_a_signal_at_any_moment_ends_without_a_traceback(tmp_path: Path, undisturbed: Path) -> None:
+def test_a_signal_at_any_moment_ends_without_a_traceback(tmp_path, undisturbed):
     directory, rng = prepared(tmp_path), random.Random(3)
     shutil.copytree(undisturbed / "articles", directory / "articles")
     codes = Counter[int]()

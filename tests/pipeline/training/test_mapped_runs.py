@@ -1,9 +1,6 @@
 """Runs whose parts are on disk, as those of a large corpus are: the same to the bit."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,18 +12,15 @@ from pipeline.runs.run_directory import RunDirectory
 from tests.pipeline.scoring.support import succeeded
 from tests.pipeline.support import TINY, call
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 QUICK = ("--threads", 1, "--documents", 2, "--scored", 5, "--page-only")
 
 
 @pytest.fixture
-def _parts_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+def _parts_on_disk(monkeypatch):
     monkeypatch.setattr(mapped_split, "LARGE_BYTES", 0)
 
 
-def without_times(value: Any) -> Any:
+def without_times(value):
     """What a report's page says, without what differs between two runs of the same settings."""
     if isinstance(value, dict):
         return {k: without_times(v) for k, v in value.items() if "second" not in k}
@@ -34,7 +28,7 @@ def without_times(value: Any) -> Any:
 
 
 @pytest.mark.usefixtures("_parts_on_disk")
-def test_training_gives_the_same_model(tiny: Path) -> None:
+def test_training_gives_the_same_model(tiny):
     succeeded(call("train", "--run", "mapped", *TINY, cwd=tiny))
     mapped, known = (load_model(tiny / "runs" / name / "model.npz") for name in ("mapped", "tiny"))
     assert list((tiny / "runs/mapped/corpus").glob("parts-*/train/header.json"))
@@ -56,8 +50,8 @@ def test_training_gives_the_same_model(tiny: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_report_says_the_same(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def reported() -> Any:
+def test_a_report_says_the_same(tiny, monkeypatch):
+    def reported():
         ResultCache().clear()
         succeeded(call("report", "tiny", *QUICK, cwd=tiny))
         text = (tiny / "runs/tiny/report.html").read_text("utf-8")

@@ -1,14 +1,11 @@
 """Topics in which words depend on each other, from `train` to `evaluate`."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -44,29 +41,23 @@ from tests.pipeline.support import (
     spawn,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-KINDS: dict[str, Any] = {"gibbs": LPMRFTopics, "moves": LPMRFTopics, "mixture": LPMRFClusters}
+KINDS = {"gibbs": LPMRFTopics, "moves": LPMRFTopics, "mixture": LPMRFClusters}
 TRAIN = ("train", *MADE_UP, "--model", "poisson-mrf", "--penalty", "0.05", "--max-passes", "4")
 LDA_ROUNDS = 10
 
 
 @pytest.fixture(autouse=True, scope="module")
-def briefly_annealed() -> Iterator[None]:
+def briefly_annealed():
     """Partition functions by few chains: seconds for each run would go into them."""
     with ExitStack() as stack:
         for kind in (LPMRFTopicModel, LPMRFMixture):
-            defaults: Any = kind.__init__.__kwdefaults__
+            defaults = kind.__init__.__kwdefaults__
             stack.enter_context(mock.patch.dict(defaults, n_samples=10, n_temperatures=10))
         yield
 
 
 @pytest.fixture(scope="module")
-def trained_once(
-    briefly_annealed: None, tiny_finished: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def trained_once(briefly_annealed, tiny_finished, tmp_path_factory):
     """Made-up articles, an LDA run `tiny`, and a run for each way to assign topics, by its name."""
     directory = shutil.copytree(tiny_finished, tmp_path_factory.mktemp("poisson-mrf") / "tiny")
     for name in KINDS:
@@ -76,7 +67,7 @@ def trained_once(
 
 
 @pytest.fixture
-def trained(trained_once: Path, tmp_path: Path) -> Path:
+def trained(trained_once, tmp_path):
     return shutil.copytree(trained_once, tmp_path / "trained")
 
 
@@ -87,7 +78,7 @@ def trained(trained_once: Path, tmp_path: Path) -> Path:
     "name",
     [pytest.param(kind, marks=[] if kind == "gibbs" else pytest.mark.slow) for kind in KINDS],
 )
-def test_a_run_like_any_other(trained_once: Path, name: str) -> None:
+def test_a_run_like_any_other(trained_once, name):
     topics = load_model(trained_once / "runs" / name / "model.npz").topics
     assert type(topics) is KINDS[name]
     assert len(topics.edge_weight)  # type: ignore[union-attr]
@@ -105,7 +96,7 @@ def test_a_run_like_any_other(trained_once: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_rounds_with_dependencies_are_looked_at(trained_once: Path, name: str) -> None:
+def test_rounds_with_dependencies_are_looked_at(trained_once, name):
     lines = metrics_of(trained_once, name)
     passes = [line["passes"] for line in lines]
     assert passes == list(range(int(passes[0]), int(passes[0]) + len(passes)))  # each of them
@@ -116,16 +107,16 @@ def test_rounds_with_dependencies_are_looked_at(trained_once: Path, name: str) -
         assert passes[0] > 1
     parts = split(Corpus.load(trained_once / "runs" / name / "corpus"), 0.1, 0.1)
     assert all(line["tokens"] == parts.validation.counts.sum() for line in lines)  # not half
-    topics: Any = load_model(trained_once / "runs" / name / "model.npz").topics
+    topics = load_model(trained_once / "runs" / name / "model.npz").topics
     best = max(line["log_likelihood"] for line in lines)
     assert validation_of(topics, parts.validation.counts, 1)["log_likelihood"] == best
 
 
 @pytest.mark.parametrize(("name", "n_steps"), [("gibbs", 12), ("moves", 2)])
-def test_interrupted_and_resumed_at_other_threads(trained: Path, name: str, n_steps: int) -> None:
-    iterate: Any = LPMRFTrainer.iterate
+def test_interrupted_and_resumed_at_other_threads(trained, name, n_steps):
+    iterate = LPMRFTrainer.iterate
 
-    def interrupted(*args: Any, **kwargs: Any) -> Iterator[Any]:
+    def interrupted(*args, **kwargs):
         for number, step in enumerate(iterate(*args, **kwargs), start=1):
             if number == n_steps:
                 os.kill(os.getpid(), signal.SIGINT)
@@ -175,9 +166,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("name", "rounds"), [("gibbs", (2, 7, 3, 2, 3)), ("moves", (2, 2)), ("mixture", (2,))]
 )
-def test_killed_in_one_round_after_another(
-    trained: Path, name: str, rounds: tuple[int, ...]
-) -> None:
+def test_killed_in_one_round_after_another(trained, name, rounds):
     (trained / "driver.py").write_text(DRIVER)
     argv = (*TRAIN, "--run", "x", "--assignments", name)
     for kill_at in rounds:
@@ -191,8 +180,8 @@ def test_killed_in_one_round_after_another(
     assert looks_of(trained, "x") == looks_of(trained, name)
 
 
-def test_settings_reach_the_trainers() -> None:
-    common: dict[str, Any] = {"model": "poisson-mrf", "topics": 7, "max_passes": 11, "seed": 4}
+def test_settings_reach_the_trainers():
+    common = {"model": "poisson-mrf", "topics": 7, "max_passes": 11, "seed": 4}
     own = {"penalty": 0.02, "length_scale": 1.25}
     wanted = own | {"n_topics": 7, "n_iter": 11, "random_state": 4, "n_jobs": 2}
     for name in ("gibbs", "moves"):
@@ -207,7 +196,7 @@ def test_settings_reach_the_trainers() -> None:
     assert (found.assignments, found.penalty, found.length_scale) == ("gibbs", 0.03, 1.5)
 
 
-def test_the_most_rounds_there_can_be() -> None:
+def test_the_most_rounds_there_can_be():
     rounds = {
         name: most_passes(TrainSettings(model="poisson-mrf", assignments=name, max_passes=7))
         for name in KINDS
@@ -216,7 +205,7 @@ def test_the_most_rounds_there_can_be() -> None:
     assert most_passes(TrainSettings(max_passes=7)) == 7
 
 
-def most_passes(settings: TrainSettings) -> int:
+def most_passes(settings):
     return estimator_of(settings, 1).schedule.max_passes
 
 
@@ -235,14 +224,14 @@ def most_passes(settings: TrainSettings) -> int:
         (("--model", "gibbs"), "--penalty is for --model poisson-mrf, not gibbs"),
     ],
 )
-def test_settings_that_cannot_be(trained: Path, argv: tuple[str, ...], message: str) -> None:
+def test_settings_that_cannot_be(trained, argv, message):
     outcome = call(*TRAIN, "--run", "other", *argv, cwd=trained)
     assert outcome.code == 2
     assert message in outcome.error
     assert not (trained / "runs/other").exists()
 
 
-def test_more_topics_than_documents(trained: Path) -> None:
+def test_more_topics_than_documents(trained):
     for _ in range(2):  # a second time it goes on with the corpus
         outcome = call(*TRAIN, "--run", "other", "--topics", 100000, cwd=trained)
         assert outcome.code == 2
@@ -250,7 +239,7 @@ def test_more_topics_than_documents(trained: Path) -> None:
 
 
 @pytest.mark.slow
-def test_numbers_of_topics_are_chosen_by_the_likelihood(trained: Path) -> None:
+def test_numbers_of_topics_are_chosen_by_the_likelihood(trained):
     argv = ("select", *TRAIN[1:], "--assignments", "mixture", "--early-stopping", "none")
     argv = tuple(each for each in argv if each not in ("--topics", "3"))
     outcome = call(*argv, "--topics", "2,3", "--json", cwd=trained)
@@ -262,7 +251,7 @@ def test_numbers_of_topics_are_chosen_by_the_likelihood(trained: Path) -> None:
     assert not any("completion" in line for line in outcome.out.splitlines())
 
 
-def test_what_converts(trained: Path) -> None:
+def test_what_converts(trained):
     outcome = call("convert", "runs/gibbs", "keys.txt", "--to", "mallet-topic-keys", cwd=trained)
     assert (outcome.code, "gibbs is no LDA" in outcome.error) == (2, True)
     outcome = call("convert", "runs/gibbs", "topics.tsv", "--to", "mallet-doc-topics", cwd=trained)
@@ -273,7 +262,7 @@ def test_what_converts(trained: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_default_method(trained_once: Path) -> None:
+def test_the_default_method(trained_once):
     methods = {
         name: call("evaluate", name, "--json", "--threads", 1, cwd=trained_once).result["method"]
         for name in ("tiny", *KINDS)
@@ -302,11 +291,11 @@ def test_the_default_method(trained_once: Path) -> None:
         ("tied-mixture.npz same-mixture.npz", "exact"),
     ],
 )
-def test_the_default_method_of_several(small: Path, models: str, method: str) -> None:
+def test_the_default_method_of_several(small, models, method):
     assert evaluated(small, *models.split())["method"] == method
 
 
-def test_no_method_in_common(small: Path) -> None:
+def test_no_method_in_common(small):
     changed = tuple(
         replace(each, methods=each.methods[-1:], default="best-split")
         if each.topics is LPMRFClusters
@@ -321,7 +310,7 @@ def test_no_method_in_common(small: Path) -> None:
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Path:
+def small(tmp_path):
     """LDA, the same as Poisson MRFs without edges, such with edges, and documents to score."""
     rng = np.random.default_rng(0)
     words = tuple(f"word{w}" for w in range(9))
@@ -329,7 +318,7 @@ def small(tmp_path: Path) -> Path:
     phi = np.zeros((9, 9))
     phi[1, 7] = phi[7, 1] = -0.3
     phi[2, 4] = phi[4, 2] = 0.1
-    made: dict[str, Any] = {"lda": LDATopics(topic_word, alpha)}
+    made = {"lda": LDATopics(topic_word, alpha)}
     for name, edges in (("same", 0.0 * phi), ("tied", phi)):
         fields = [FixedLengthPoissonMRF(np.log(row), edges, 20.0) for row in topic_word]
         table = np.zeros((2, 40))
@@ -343,7 +332,7 @@ def small(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def evaluated(directory: Path, *argv: object) -> dict[str, Any]:
+def evaluated(directory, *argv):
     counts = ("--counts", "docs", "--threads", 1, "--json")
     outcome = call("evaluate", *argv, *counts, cwd=directory)
     assert outcome.code == 0, outcome.err
@@ -351,7 +340,7 @@ def evaluated(directory: Path, *argv: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("convention", ["sequence", "bag"])
-def test_without_edges_they_are_lda(small: Path, convention: str) -> None:
+def test_without_edges_they_are_lda(small, convention):
     argv = ("--method", "exact", "--convention", convention)
     result = evaluated(small, "lda.npz", "same.npz", "tied.npz", *argv)
     lda, same, tied = result["models"]
@@ -371,7 +360,7 @@ def test_without_edges_they_are_lda(small: Path, convention: str) -> None:
         ("tied-mixture", "exact"),
     ],
 )
-def test_each_method(small: Path, model: str, method: str) -> None:
+def test_each_method(small, model, method):
     result = evaluated(small, f"{model}.npz", "--method", method, "--convention", "bag")
     topics = load_model(small / f"{model}.npz").topics
     counts = Corpus.load(small / "docs").counts
@@ -391,7 +380,7 @@ def test_each_method(small: Path, model: str, method: str) -> None:
     )
 
 
-def test_words_that_another_model_does_not_know(small: Path) -> None:
+def test_words_that_another_model_does_not_know(small):
     """They stay in the field, at the end of its words: no document has them."""
     saved = load_model(small / "lda.npz")
     kept = np.array([7, 1, 3, 4, 2])
@@ -406,7 +395,7 @@ def test_words_that_another_model_does_not_know(small: Path) -> None:
     assert tied["probability_of_scored_words"] < some["probability_of_scored_words"]
 
 
-def test_a_corpus_that_lacks_words(small: Path) -> None:
+def test_a_corpus_that_lacks_words(small):
     counts, words = Corpus.load(small / "docs").counts, Corpus.load(small / "docs").vocabulary
     kept = [5, 1, 7, 2]
     few = Corpus(counts[:, kept], tuple(words[w] for w in kept), tuple(map(str, range(20))))
@@ -441,14 +430,14 @@ def test_a_corpus_that_lacks_words(small: Path) -> None:
         ("tied-mixture.npz lda.npz --method exact --certify", "--certify: tied-mixture.npz"),
     ],
 )
-def test_what_the_family_has_not(small: Path, argv: str, message: str) -> None:
+def test_what_the_family_has_not(small, argv, message):
     outcome = call("evaluate", *argv.split(), "--counts", "docs", cwd=small)
     assert outcome.code == 2
     assert message in outcome.error
 
 
 @pytest.mark.slow
-def test_a_target_is_reached_by_annealing(small: Path) -> None:
+def test_a_target_is_reached_by_annealing(small):
     argv = ("--method", "annealed-importance-sampling", "--target-se", 0.5)
     result = evaluated(small, "tied.npz", *argv)
     per_document = result["nats_per_word_monte_carlo_standard_error"] * result["tokens_scored"]

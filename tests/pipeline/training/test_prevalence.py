@@ -1,7 +1,5 @@
 """Prevalence in blocks, against all documents at once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -13,7 +11,7 @@ from pipeline.training.prevalence import PrevalenceSum, prevalence_in, shares_in
 
 @pytest.mark.parametrize("n_topics", [1, 2, 3, 50])
 @pytest.mark.parametrize("at_once", [1, 7, 1000])
-def test_the_sum_is_that_of_all_documents_to_the_bit(n_topics: int, at_once: int) -> None:
+def test_the_sum_is_that_of_all_documents_to_the_bit(n_topics, at_once):
     rng = np.random.default_rng(n_topics)
     shares = rng.dirichlet(np.full(n_topics, 0.1), 500)
     n_tokens = rng.integers(0, 300, 500)
@@ -30,11 +28,11 @@ def test_the_sum_is_that_of_all_documents_to_the_bit(n_topics: int, at_once: int
         assert (np.sum(parts, axis=0) / n_tokens.sum()).tolist() != expected.tolist()
 
 
-def test_without_tokens_there_is_no_prevalence() -> None:
+def test_without_tokens_there_is_no_prevalence():
     assert np.isnan(PrevalenceSum(3).prevalence).all()
 
 
-def model_and_counts() -> tuple[LDATopics, sparse.csr_array]:
+def model_and_counts():
     rng = np.random.default_rng(3)
     topics = LDATopics(rng.dirichlet(np.full(8, 0.3), 4), np.full(4, 0.2))
     counts = rng.poisson(1.0, (53, 8))
@@ -43,9 +41,7 @@ def model_and_counts() -> tuple[LDATopics, sparse.csr_array]:
 
 
 @pytest.mark.parametrize("at_once", [1, 10, 53, 100])
-def test_prevalence_does_not_depend_on_the_blocks(
-    at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_prevalence_does_not_depend_on_the_blocks(at_once, monkeypatch):
     topics, counts = model_and_counts()
     shares, n_tokens = topics.proportions(counts), counts.sum(axis=1)
     monkeypatch.setattr(topic_shares, "DOCUMENTS_AT_ONCE", at_once)

@@ -1,10 +1,7 @@
 """Eta that is left to the trainer, and topics that starve."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,9 +12,6 @@ from pipeline.settings import TrainSettings
 from pipeline.training.prevalence import is_starving
 from pipeline.training.trainers import decided_eta, eta_as_begun
 from tests.pipeline.support import TINY_GIBBS, call
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -31,12 +25,12 @@ if TYPE_CHECKING:
         ("poisson-mrf", "beta-gamma-pfa", "auto"),
     ],
 )
-def test_the_eta_that_is_recorded(model: str, trainer: str, eta: str) -> None:
+def test_the_eta_that_is_recorded(model, trainer, eta):
     assert decided_eta(TrainSettings(model=model, trainer=trainer)).eta == eta
     assert decided_eta(TrainSettings(model=model, trainer=trainer, eta="0.3")).eta == "0.3"
 
 
-def test_a_run_of_another_eta_is_not_taken_for_that_of_the_default() -> None:
+def test_a_run_of_another_eta_is_not_taken_for_that_of_the_default():
     asked = TrainSettings(model="gibbs")
     assert eta_as_begun(replace(asked, eta="0.01"), asked) == "0.05"
     assert eta_as_begun(replace(asked, eta="0.05"), asked) == "0.05"
@@ -44,14 +38,14 @@ def test_a_run_of_another_eta_is_not_taken_for_that_of_the_default() -> None:
     assert eta_as_begun(replace(asked, eta="0.1"), replace(asked, eta="0.2")) == "0.2"
 
 
-def test_a_run_that_is_mended_with_another_model_has_that_models_eta() -> None:
+def test_a_run_that_is_mended_with_another_model_has_that_models_eta():
     begun = TrainSettings(model="online", eta="0.5", no_below=9)
     assert _mended(begun, {"model": "gibbs"}).eta == "auto"
     assert _mended(begun, {"no_below": 2}).eta == "0.5"
     assert _mended(begun, {"model": "gibbs", "eta": "0.2"}).eta == "0.2"
 
 
-def test_runs_of_different_eta_are_different_runs(untouched: Path) -> None:
+def test_runs_of_different_eta_are_different_runs(untouched):
     eta_of = {}
     for argv in (("--eta", "0.01"), ()):
         outcome = call("train", *argv, *TINY_GIBBS, "--json", cwd=untouched)
@@ -62,13 +56,13 @@ def test_runs_of_different_eta_are_different_runs(untouched: Path) -> None:
     assert list(eta_of.values()) == ["0.01", "0.05"]
 
 
-def test_what_starves() -> None:
+def test_what_starves():
     prevalence = np.array([0.5, 0.4, 0.05, 0.03, 0.0199, 0.0001])
     assert is_starving(prevalence).tolist() == [False] * 4 + [False, True]
     assert not is_starving(np.ones(1)).any()
 
 
-def test_topics_that_starve_are_counted_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_topics_that_starve_are_counted_in_a_line(capsys):
     rows = [
         {"topic": k, "prevalence": share, "words": ["w"], "probabilities": [1.0]}
         for k, share in enumerate((0.999, 0.001))

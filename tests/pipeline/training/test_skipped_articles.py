@@ -1,21 +1,15 @@
 """Articles that no annotation could be made of are not forgotten, by no later run."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from corpora.tokens.annotation_file import load_annotated, save_annotated
 from tests.pipeline.support import TINY, call
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def pass_over(tokens: Path, *numbers: int) -> list[Path]:
+def pass_over(tokens, *numbers):
     """Have the annotations, ten articles each, say that these articles killed their worker."""
     changed = []
     for path in tokens.glob("*/*.npz"):
@@ -27,7 +21,7 @@ def pass_over(tokens: Path, *numbers: int) -> list[Path]:
     return changed
 
 
-def provenance_of(directory: Path, run: str) -> dict[str, Any]:
+def provenance_of(directory, run):
     provenance = json.loads((directory / "runs" / run / "provenance.json").read_text())
     assert isinstance(provenance, dict)
     return provenance
@@ -36,9 +30,7 @@ def provenance_of(directory: Path, run: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "following", [(), pytest.param(("--follow", "--follow-after", 15), marks=pytest.mark.slow)]
 )
-def test_articles_passed_over_are_told_and_recorded(
-    tiny: Path, following: tuple[object, ...]
-) -> None:
+def test_articles_passed_over_are_told_and_recorded(tiny, following):
     (file,) = pass_over(tiny / "articles/tokens", 22, 27)
     outcome = call("train", *TINY, *following, "--run", "again", cwd=tiny)
     assert outcome.code == 0, outcome.err
@@ -58,7 +50,7 @@ def test_articles_passed_over_are_told_and_recorded(
     assert provenance_of(tiny, "healed")["annotation"]["passed_over"] == []
 
 
-def test_of_many_articles_passed_over_the_first_are_named(tiny: Path) -> None:
+def test_of_many_articles_passed_over_the_first_are_named(tiny):
     pass_over(tiny / "articles/tokens", *range(1, 9))
     outcome = call("train", *TINY, "--run", "again", cwd=tiny)
     assert "8 of the articles in articles" in outcome.err

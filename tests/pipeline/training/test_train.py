@@ -1,12 +1,9 @@
 """What training settings lead to, and that a seed fixes the model to the bit."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import signal
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
@@ -22,7 +19,6 @@ from tests.pipeline.support import (
     THEMES,
     TINY,
     TINY_GIBBS,
-    Outcome,
     arrays_of,
     call,
     files_of,
@@ -30,32 +26,24 @@ from tests.pipeline.support import (
     metrics_of,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from corpora.tokens.annotated import AnnotatedArticles
-
 PATIENT = ("--early-stopping", "none", "--max-passes", 12)
 TRAINERS = {"online": OnlineLDA, "gibbs": GibbsLDA}
 TINY_OF = {"online": TINY, "gibbs": TINY_GIBBS}
 
 
-def train(run: str, *argv: object, cwd: Path, model: str = "online") -> Outcome:
+def train(run, *argv, cwd, model="online"):
     return call("train", "--run", run, *TINY_OF[model], *argv, cwd=cwd)
 
 
-def model_of(run: str, cwd: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+def model_of(run, cwd):
     return arrays_of(cwd / "runs" / run / "model.npz")
 
 
-def signalled_at(
-    step: int, *numbers: signal.Signals, model: str = "online"
-) -> Callable[..., Iterator[Any]]:
+def signalled_at(step, *numbers, model="online"):
     """`iterate` of the trainer in the course of whose step a signal, or several, arrive."""
-    iterate: Any = TRAINERS[model].iterate
+    iterate = TRAINERS[model].iterate
 
-    def iterate_with_signals(*args: Any, **kwargs: Any) -> Iterator[Any]:
+    def iterate_with_signals(*args, **kwargs):
         for number, each in enumerate(iterate(*args, **kwargs), start=1):
             if number == step:
                 for signal_number in numbers:
@@ -66,20 +54,20 @@ def signalled_at(
 
 
 @pytest.mark.parametrize("threads", [2, 4])
-def test_threads_change_no_bit(tiny: Path, threads: int) -> None:
+def test_threads_change_no_bit(tiny, threads):
     assert train("more", "--threads", threads, cwd=tiny).code == 0
     assert model_of("more", tiny) == model_of("tiny", tiny)
 
 
 @pytest.mark.parametrize("option", [pytest.param("--alpha", marks=pytest.mark.slow), "--eta"])
-def test_learned_priors_are_the_same_to_the_bit_too(tiny: Path, option: str) -> None:
+def test_learned_priors_are_the_same_to_the_bit_too(tiny, option):
     for threads in (1, 2):
         assert train(f"run{threads}", option, "learned", "--threads", threads, cwd=tiny).code == 0
     assert model_of("run1", tiny) == model_of("run2", tiny)
     assert model_of("run1", tiny) != model_of("tiny", tiny)
 
 
-def test_threads_change_no_bit_of_parallel_gibbs_sampling(tiny: Path) -> None:
+def test_threads_change_no_bit_of_parallel_gibbs_sampling(tiny):
     for threads in (1, 2):
         argv = ("--threads", threads, "--sampler", "parallel-sparse")
         assert train(f"run{threads}", *argv, cwd=tiny, model="gibbs").code == 0
@@ -87,8 +75,8 @@ def test_threads_change_no_bit_of_parallel_gibbs_sampling(tiny: Path) -> None:
     assert looks_of(tiny, "run1") == looks_of(tiny, "run2")
 
 
-def test_settings_reach_the_gibbs_sampler() -> None:
-    given: dict[str, Any] = {"alpha": "asymmetric", "learn_priors": "both", "start": "random"}
+def test_settings_reach_the_gibbs_sampler():
+    given = {"alpha": "asymmetric", "learn_priors": "both", "start": "random"}
     given |= {"sampler": "exact-sparse", "burn_in": 3, "word_budget": 9}
     settings = TrainSettings(model="gibbs", topics=7, eta="0.2", max_passes=11, seed=4, **given)
     wanted = given | {"n_topics": 7, "eta": 0.2, "n_iter": 11, "random_state": 4, "n_jobs": 2}
@@ -97,7 +85,7 @@ def test_settings_reach_the_gibbs_sampler() -> None:
     assert estimator.get_params() == estimator.get_params() | wanted
 
 
-def test_a_run_of_gibbs_sampling_is_a_run_like_any_other(tiny_gibbs: Path, tiny: Path) -> None:
+def test_a_run_of_gibbs_sampling_is_a_run_like_any_other(tiny_gibbs, tiny):
     shutil.copytree(tiny_gibbs / "runs/gibbs", tiny / "runs/gibbs")
     result = call("evaluate", "gibbs", "--json", cwd=tiny).result
     online = call("evaluate", "tiny", "--json", cwd=tiny).result
@@ -114,13 +102,13 @@ def test_a_run_of_gibbs_sampling_is_a_run_like_any_other(tiny_gibbs: Path, tiny:
     assert (outcome.code, "was begun with model = gibbs" in outcome.error) == (2, True)
 
 
-def test_another_seed_is_another_model(tiny: Path) -> None:
+def test_another_seed_is_another_model(tiny):
     assert train("other", "--seed", 6, cwd=tiny).code == 0
     assert model_of("other", tiny) != model_of("tiny", tiny)
 
 
 @pytest.mark.slow
-def test_processes_of_the_text_stage_change_no_bit(untouched: Path) -> None:
+def test_processes_of_the_text_stage_change_no_bit(untouched):
     assert train("two", "--threads", 2, cwd=untouched).code == 0
     tokens = files_of(untouched / "articles/tokens")
     two = model_of("two", untouched)
@@ -136,9 +124,7 @@ def test_processes_of_the_text_stage_change_no_bit(untouched: Path) -> None:
     ("model", "step"),
     [("online", 1), ("online", 7), ("online", 60), ("gibbs", 1), ("gibbs", 7), ("gibbs", 12)],
 )
-def test_interrupted_in_training_and_resumed(
-    tiny: Path, number: signal.Signals, model: str, step: int
-) -> None:
+def test_interrupted_in_training_and_resumed(tiny, number, model, step):
     assert train("whole", *PATIENT, cwd=tiny, model=model).code == 0
     with mock.patch.object(TRAINERS[model], "iterate", signalled_at(step, number, model=model)):
         outcome = train("parts", *PATIENT, cwd=tiny, model=model)
@@ -156,7 +142,7 @@ def test_interrupted_in_training_and_resumed(
 
 
 @pytest.mark.parametrize("model", TRAINERS)
-def test_interrupted_again_and_again_with_early_stopping(tiny: Path, model: str) -> None:
+def test_interrupted_again_and_again_with_early_stopping(tiny, model):
     assert train("whole", cwd=tiny, model=model).code == 0
     codes = []
     for _ in range(50):
@@ -172,10 +158,10 @@ def test_interrupted_again_and_again_with_early_stopping(tiny: Path, model: str)
     assert model_of("parts", tiny) == model_of("whole", tiny)
 
 
-def test_a_signal_at_the_last_step_is_not_lost(tiny: Path) -> None:
+def test_a_signal_at_the_last_step_is_not_lost(tiny):
     before = training.Checkpoint.save
 
-    def save(self: training.Checkpoint, path: Path) -> None:
+    def save(self, path):
         before(self, path)
         if self.stopped:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -186,7 +172,7 @@ def test_a_signal_at_the_last_step_is_not_lost(tiny: Path) -> None:
     assert model_of("parts", tiny) == model_of("tiny", tiny)
 
 
-def test_a_second_signal_does_not_wait_for_the_step(tiny: Path) -> None:
+def test_a_second_signal_does_not_wait_for_the_step(tiny):
     with mock.patch.object(OnlineLDA, "iterate", signalled_at(5, signal.SIGINT, signal.SIGINT)):
         outcome = train("parts", cwd=tiny)
     assert outcome.code == 130
@@ -195,7 +181,7 @@ def test_a_second_signal_does_not_wait_for_the_step(tiny: Path) -> None:
     assert model_of("parts", tiny) == model_of("tiny", tiny)
 
 
-def test_deferred_notes_the_first_signal() -> None:
+def test_deferred_notes_the_first_signal():
     deferred = Deferred()
     deferred(signal.SIGTERM, None)
     assert deferred.signal_number == signal.SIGTERM
@@ -206,12 +192,10 @@ def test_deferred_notes_the_first_signal() -> None:
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
-def test_interrupted_in_the_text_stage_and_resumed(
-    untouched: Path, tiny_finished: Path, number: signal.Signals
-) -> None:
+def test_interrupted_in_the_text_stage_and_resumed(untouched, tiny_finished, number):
     save, n_saved = filling.save_annotated, 0
 
-    def save_and_signal(articles: AnnotatedArticles, path: Path, shard_sha256: str) -> None:
+    def save_and_signal(articles, path, shard_sha256):
         nonlocal n_saved
         save(articles, path, shard_sha256)
         n_saved += 1
@@ -229,7 +213,7 @@ def test_interrupted_in_the_text_stage_and_resumed(
     assert files_of(untouched / "articles") == files_of(tiny_finished / "articles")
 
 
-def test_without_early_stopping_every_pass_is_made(tiny: Path) -> None:
+def test_without_early_stopping_every_pass_is_made(tiny):
     outcome = train("all", "--json", *PATIENT, cwd=tiny)
     assert outcome.result["validation"] is None
     assert metrics_of(tiny, "all") == []
@@ -237,7 +221,7 @@ def test_without_early_stopping_every_pass_is_made(tiny: Path) -> None:
     assert provenance["documents_seen"] == 12 * 43
 
 
-def test_no_validation_documents(tiny: Path) -> None:
+def test_no_validation_documents(tiny):
     outcome = train("none", "--validation", 0, "--max-passes", 3, cwd=tiny)
     assert outcome.code == 0
     assert "0 to validate" in outcome.err
@@ -246,14 +230,14 @@ def test_no_validation_documents(tiny: Path) -> None:
     assert call("evaluate", "none", cwd=tiny).code == 0
 
 
-def test_one_validation_document_gives_json_without_nan(tiny: Path) -> None:
+def test_one_validation_document_gives_json_without_nan(tiny):
     outcome = train("one", "--validation", share_of_one("validation"), "--json", cwd=tiny)
     assert ", 1 to validate" in outcome.err
     assert outcome.result["validation"]["perplexity_standard_error"] is None
     assert "NaN" not in (tiny / "runs/one/metrics.jsonl").read_text()
 
 
-def test_one_test_document_gives_json_without_nan(tiny: Path) -> None:
+def test_one_test_document_gives_json_without_nan(tiny):
     outcome = train("one", "--test", share_of_one("test"), cwd=tiny)
     assert ", 1 to test" in outcome.err
     result = call("evaluate", "one", "--json", cwd=tiny).result
@@ -262,7 +246,7 @@ def test_one_test_document_gives_json_without_nan(tiny: Path) -> None:
 
 
 @pytest.mark.slow
-def test_sections_or_articles_as_documents(finished: Path, real: Path) -> None:
+def test_sections_or_articles_as_documents(finished, real):
     small = json.loads((finished / "runs/small/provenance.json").read_text())
     assert small["corpus"]["documents"] > 12  # sections, as the store is small
     argv = ("--articles", "articles", "--documents", "article", "--topics", 2, "--no-below", 1)
@@ -289,7 +273,7 @@ def test_sections_or_articles_as_documents(finished: Path, real: Path) -> None:
         ),
     ],
 )
-def test_bigrams(tiny: Path, argv: tuple[object, ...], joined: set[str]) -> None:
+def test_bigrams(tiny, argv, joined):
     assert train("run", *argv, cwd=tiny).code == 0
     lines = (tiny / "runs/run/bigrams.tsv").read_text().splitlines()
     assert {"_".join(line.split("\t")[:2]) for line in lines} == joined
@@ -301,7 +285,7 @@ def test_bigrams(tiny: Path, argv: tuple[object, ...], joined: set[str]) -> None
 
 
 @pytest.mark.parametrize("score", ["npmi", "classic"])
-def test_each_score_of_bigrams_has_a_threshold_of_its_own(tiny: Path, score: str) -> None:
+def test_each_score_of_bigrams_has_a_threshold_of_its_own(tiny, score):
     argv = [each for each in TINY if each not in ("--bigram-threshold", "0.1")]
     assert call("train", "--run", "run", *argv, "--bigrams", score, cwd=tiny).code == 0
     scores = [
@@ -312,7 +296,7 @@ def test_each_score_of_bigrams_has_a_threshold_of_its_own(tiny: Path, score: str
     assert bool(scores) == (score == "npmi")
 
 
-def test_stop_words_minimum_length_and_parts_of_speech(tiny: Path) -> None:
+def test_stop_words_minimum_length_and_parts_of_speech(tiny):
     argv = ("--stop-words", "Piano, opera", "--min-length", 6, "--parts-of-speech", "NOUN")
     assert train("run", *argv, cwd=tiny).code == 0
     vocabulary = arrays_of_vocabulary(tiny / "runs/run/model.npz")
@@ -320,14 +304,14 @@ def test_stop_words_minimum_length_and_parts_of_speech(tiny: Path) -> None:
     assert not {"piano", "opera", "solar", "laser", "solar_panel"} & set(vocabulary)
 
 
-def test_keep_n_and_word_budget(tiny: Path) -> None:
+def test_keep_n_and_word_budget(tiny):
     assert train("run", "--keep-n", 9, "--word-budget", 5, cwd=tiny).code == 0
     assert len(arrays_of_vocabulary(tiny / "runs/run/model.npz")) == 9
     assert call("evaluate", "run", cwd=tiny).code == 0
 
 
 @pytest.mark.slow
-def test_the_sample_is_taken_where_no_articles_are_named(finished: Path, real: Path) -> None:
+def test_the_sample_is_taken_where_no_articles_are_named(finished, real):
     # Were there no store of that name, all of the sample would be downloaded to it.
     (real / "articles").rename(real / "articles-sample")
     argv = ("train", "--topics", 2, "--threads", 1, "--seed", 1)
@@ -339,7 +323,7 @@ def test_the_sample_is_taken_where_no_articles_are_named(finished: Path, real: P
     assert call("train", "--articles", "articles-sample", *argv[1:], cwd=real).err == again.err
 
 
-def share_of_one(part: str) -> float:
+def share_of_one(part):
     """The share that puts one of the sixty articles in this part."""
     for share in (n / 1000 for n in range(1, 900)):
         shares = {"validation": share} if part == "validation" else {"test": share}
@@ -349,5 +333,5 @@ def share_of_one(part: str) -> float:
     raise AssertionError(part)
 
 
-def arrays_of_vocabulary(model: Path) -> list[str]:
+def arrays_of_vocabulary(model):
     return arrays_of(model)["vocabulary"][2].decode().split("\n")

@@ -1,13 +1,10 @@
 """Validation checks: when, what is written down, when they end training, which model is kept."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal
 import time
 from itertools import accumulate, count, pairwise
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -34,14 +31,10 @@ from pipeline.training.validation import (
 )
 from tests.pipeline.support import TINY, TINY_GIBBS, arrays_of, call, inside, looks_of, metrics_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
 TINY_OF = {"online": TINY, "gibbs": TINY_GIBBS}
 
 
-def validation_counts(run: Path) -> sparse.csr_array:
+def validation_counts(run):
     return split(Corpus.load(run / "corpus"), 0.1, 0.1).validation.counts
 
 
@@ -49,7 +42,7 @@ def validation_counts(run: Path) -> sparse.csr_array:
 
 
 @pytest.mark.parametrize("model", ["online", "gibbs"])
-def test_what_a_look_says(tiny_gibbs: Path, model: str) -> None:
+def test_what_a_look_says(tiny_gibbs, model):
     run = "gibbs" if model == "gibbs" else "tiny"
     lines = metrics_of(tiny_gibbs, run)
     assert len(lines) >= 4
@@ -68,7 +61,7 @@ def test_what_a_look_says(tiny_gibbs: Path, model: str) -> None:
         assert line["documents_per_second"] * seconds == pytest.approx(n_documents)
 
 
-def test_gibbs_sampling_is_looked_at_from_its_first_sample_on(tiny: Path) -> None:
+def test_gibbs_sampling_is_looked_at_from_its_first_sample_on(tiny):
     for burn_in, first in ((0, 4.0), (3, 4.0), (4, 5.0), (20, 21.0)):
         argv = ("--run", f"after{burn_in}", *TINY_GIBBS, "--burn-in", burn_in)
         assert call("train", *argv, cwd=tiny).code == 0
@@ -76,7 +69,7 @@ def test_gibbs_sampling_is_looked_at_from_its_first_sample_on(tiny: Path) -> Non
 
 
 @pytest.mark.parametrize("model", ["online", "gibbs"])
-def test_the_end_is_looked_at_too(tiny: Path, model: str) -> None:
+def test_the_end_is_looked_at_too(tiny, model):
     argv = ("--max-passes", 12, "--stopping-patience", 50)
     with mock.patch.object(learning, "check_interval", return_value=10_000):
         assert call("train", "--run", "x", *TINY_OF[model], *argv, cwd=tiny).code == 0
@@ -85,7 +78,7 @@ def test_the_end_is_looked_at_too(tiny: Path, model: str) -> None:
     assert len(passes) == len(set(passes))
 
 
-def test_at_most_so_many_documents_are_looked_at() -> None:
+def test_at_most_so_many_documents_are_looked_at():
     few = sparse.csr_array(np.arange(MAX_CHECKED_DOCUMENTS, dtype=np.int32)[:, None])
     assert validation_sample(few) is few
     for n_docs in (
@@ -103,7 +96,7 @@ def test_at_most_so_many_documents_are_looked_at() -> None:
 
 
 @pytest.mark.parametrize("model", ["online", "gibbs"])
-def test_a_look_has_the_bound_too(tiny_gibbs: Path, model: str) -> None:
+def test_a_look_has_the_bound_too(tiny_gibbs, model):
     name = "gibbs" if model == "gibbs" else "tiny"
     run = RunDirectory(tiny_gibbs / "runs" / name)
     lines, validation = run.metrics(), validation_counts(run.path)
@@ -115,7 +108,7 @@ def test_a_look_has_the_bound_too(tiny_gibbs: Path, model: str) -> None:
     assert len({line["bound_perplexity"] for line in lines}) > 1
 
 
-def made_up_topics() -> tuple[LDATopics, GammaPoissonTopics, sparse.csr_array]:
+def made_up_topics():
     rng = np.random.default_rng(0)
     words = rng.dirichlet(np.full(50, 0.3), 3)
     counts = sparse.csr_array(rng.poisson(0.4, size=(BOUND_AT_LEAST * BOUND_AT_ONE_IN + 16, 50)))
@@ -123,7 +116,7 @@ def made_up_topics() -> tuple[LDATopics, GammaPoissonTopics, sparse.csr_array]:
     return lda, GammaPoissonTopics(words, np.full(3, 0.4), np.full(3, 0.9)), counts
 
 
-def test_the_bound_is_of_some_documents_and_of_tokens_in_order() -> None:
+def test_the_bound_is_of_some_documents_and_of_tokens_in_order():
     lda, gamma_poisson, counts = made_up_topics()
     number = counts.shape[0] // BOUND_AT_ONE_IN
     assert number == BOUND_AT_LEAST + 2
@@ -140,13 +133,13 @@ def test_the_bound_is_of_some_documents_and_of_tokens_in_order() -> None:
         assert line["bound_perplexity"] < 1.2 * sampled.perplexity
 
 
-def test_no_bound_is_no_number() -> None:
+def test_no_bound_is_no_number():
     lda, _, counts = made_up_topics()
     nothing = sparse.csr_array(counts.shape, dtype=counts.dtype)
     assert bound_of(lda, nothing, 1) == {"bound_perplexity": None, "bound_tokens": 0}
 
 
-def test_the_bound_changes_no_training(tiny: Path) -> None:
+def test_the_bound_changes_no_training(tiny):
     found = []
     for run in ("with", "without"):
         bound = bound_of if run == "with" else lambda *_: {}
@@ -165,7 +158,7 @@ def test_the_bound_changes_no_training(tiny: Path) -> None:
 
 
 @pytest.mark.parametrize("model", ["online", "gibbs"])
-def test_the_model_is_that_of_the_best_look(tiny_gibbs: Path, model: str) -> None:
+def test_the_model_is_that_of_the_best_look(tiny_gibbs, model):
     name = "gibbs" if model == "gibbs" else "tiny"
     run = RunDirectory(tiny_gibbs / "runs" / name)
     scores = [line["log_likelihood"] for line in run.metrics()]
@@ -179,12 +172,10 @@ def test_the_model_is_that_of_the_best_look(tiny_gibbs: Path, model: str) -> Non
     assert result == run.metrics()[best] | {"look": best + 1, "looks": len(scores)}
 
 
-def scripted(
-    scores: Sequence[float], seen: list[LDATopics]
-) -> Callable[[LDATopics, sparse.csr_array, int], dict[str, Any]]:
+def scripted(scores, seen):
     """Completion that comes to these scores, one look after another, and notes the topics."""
 
-    def completion(topics: LDATopics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
+    def completion(topics, counts, n_threads):
         found = validation_of(topics, counts, n_threads)
         seen.append(topics)
         return found | {"log_likelihood": scores[len(seen) - 1]}
@@ -193,9 +184,9 @@ def scripted(
 
 
 @pytest.mark.parametrize("model", ["online", "gibbs"])
-def test_where_validation_worsens_the_best_is_kept(tiny: Path, model: str) -> None:
+def test_where_validation_worsens_the_best_is_kept(tiny, model):
     scores = [-500.0, -400.0, -300.0, -310.0, -320.0, -330.0, -1.0]
-    seen: list[LDATopics] = []
+    seen = []
     with mock.patch.object(learning, "validation_of", scripted(scores, seen)):
         assert call("train", "--run", "x", *TINY_OF[model], cwd=tiny).code == 0
     assert len(seen) == 6  # three after the best, which is the patience
@@ -216,15 +207,15 @@ def test_where_validation_worsens_the_best_is_kept(tiny: Path, model: str) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("n_before", range(1, 6))
 @pytest.mark.parametrize("model", ["online", "gibbs"])
-def test_the_best_outlives_an_interruption(tiny: Path, model: str, n_before: int) -> None:
+def test_the_best_outlives_an_interruption(tiny, model, n_before):
     scores = [-500.0, -400.0, -300.0, -310.0, -320.0, -330.0]
-    whole: list[LDATopics] = []
+    whole = []
     with mock.patch.object(learning, "validation_of", scripted(scores, whole)):
         assert call("train", "--run", "whole", *TINY_OF[model], cwd=tiny).code == 0
-    seen: list[LDATopics] = []
+    seen = []
     completion = scripted(scores, seen)
 
-    def completion_and_signal(*args: Any) -> dict[str, Any]:
+    def completion_and_signal(*args):
         if len(seen) == n_before - 1:
             os.kill(os.getpid(), signal.SIGINT)
         return completion(*args)
@@ -240,7 +231,7 @@ def test_the_best_outlives_an_interruption(tiny: Path, model: str, n_before: int
 
 
 @pytest.mark.parametrize("argv", [("--early-stopping", "none"), ("--validation", 0)])
-def test_without_looks_the_last_model_is_kept(tiny: Path, argv: tuple[object, ...]) -> None:
+def test_without_looks_the_last_model_is_kept(tiny, argv):
     found = set()
     for n_passes in (5, 6):
         run = f"run{n_passes}"
@@ -256,9 +247,9 @@ def test_without_looks_the_last_model_is_kept(tiny: Path, argv: tuple[object, ..
 
 
 @pytest.mark.parametrize(("patience", "n_looks"), [(1, 4), (2, 5), (5, 8)])
-def test_patience(tiny: Path, patience: int, n_looks: int) -> None:
+def test_patience(tiny, patience, n_looks):
     scores = [-500.0, -400.0, -300.0] + [-310.0] * 9
-    seen: list[LDATopics] = []
+    seen = []
     with mock.patch.object(learning, "validation_of", scripted(scores, seen)):
         argv = ("--stopping-patience", patience)
         assert call("train", "--run", "x", *TINY, *argv, cwd=tiny).code == 0
@@ -266,23 +257,23 @@ def test_patience(tiny: Path, patience: int, n_looks: int) -> None:
 
 
 @pytest.mark.parametrize(("tolerance", "n_looks"), [(0.0, 10), (2e-3, 9), (5e-3, 4), (0.5, 4)])
-def test_tolerance(tiny: Path, tolerance: float, n_looks: int) -> None:
+def test_tolerance(tiny, tolerance, n_looks):
     # Each of six checks is better by 0.1 %: within the patience of three by 0.3 %.
     scores = [-1000.0, *(-999.0 + i for i in range(5)), *[-994.0] * 10]
-    seen: list[LDATopics] = []
+    seen = []
     with mock.patch.object(learning, "validation_of", scripted(scores, seen)):
         argv = ("--stopping-tolerance", tolerance)
         assert call("train", "--run", "x", *TINY, *argv, cwd=tiny).code == 0
     assert len(seen) == n_looks
 
 
-def ticking(seconds: float) -> Callable[[], float]:
+def ticking(seconds):
     """A clock that goes on by so many seconds each time it is asked."""
     times = count()
     return lambda: next(times) * seconds
 
 
-def settings_of(run: str, model: str, **more: Any) -> TrainSettings:
+def settings_of(run, model, **more):
     of_model = {"batch_size": 10} if model == "online" else {}
     return TrainSettings(
         articles="articles",
@@ -300,10 +291,10 @@ def settings_of(run: str, model: str, **more: Any) -> TrainSettings:
     )
 
 
-def test_compiling_is_no_training(tiny: Path) -> None:
+def test_compiling_is_no_training(tiny):
     steps = train_command._steps
 
-    def compiled_first(*arguments: Any) -> Iterator[tuple[int, float]]:
+    def compiled_first(*arguments):
         with global_compiler_lock:  # what numba holds while it compiles, and while it loads
             time.sleep(1.5)
         yield from steps(*arguments)
@@ -314,7 +305,7 @@ def test_compiling_is_no_training(tiny: Path) -> None:
     assert 0 < seconds["training"] < 1.5
 
 
-def due(first: float, n: int) -> Iterator[float]:
+def due(first, n):
     """Whole seconds at which checks are due, of a clock that shows each of them."""
     last = first
     for _ in range(n):
@@ -323,7 +314,7 @@ def due(first: float, n: int) -> Iterator[float]:
 
 
 @pytest.mark.parametrize(("model", "first"), [("online", 5), ("gibbs", 5)])
-def test_looks_by_the_clock_that_is_brought(tiny: Path, model: str, first: int) -> None:
+def test_looks_by_the_clock_that_is_brought(tiny, model, first):
     with inside(tiny):
         for run in ("one", "two"):
             result = train(settings_of(run, model, stopping_patience=9), {}, clock=ticking(1.0))
@@ -338,7 +329,7 @@ def test_looks_by_the_clock_that_is_brought(tiny: Path, model: str, first: int) 
     assert one == two
 
 
-def test_a_slower_clock_is_looked_at_less_often(tiny: Path) -> None:
+def test_a_slower_clock_is_looked_at_less_often(tiny):
     with inside(tiny):
         train(settings_of("slow", "online", max_passes=8), {}, clock=ticking(0.5))
         train(settings_of("quick", "online", max_passes=8), {}, clock=ticking(5.0))
@@ -348,7 +339,7 @@ def test_a_slower_clock_is_looked_at_less_often(tiny: Path) -> None:
     assert 70 < slow[0]["documents"] <= 100
 
 
-def test_a_stream_is_timed_by_the_same_clock(tiny: Path) -> None:
+def test_a_stream_is_timed_by_the_same_clock(tiny):
     with inside(tiny):
         for run in ("one", "two"):
             settings = settings_of(run, "online", follow=True, follow_after=20, max_passes=4)
