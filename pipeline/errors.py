@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 
 DONE, FAILED, USAGE, BAD_DATA, TRY_AGAIN = 0, 1, 2, 3, 75
 
@@ -94,6 +95,12 @@ def exit_code_of(error: Exception) -> int | None:
         return TRY_AGAIN
     names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
     return next((_CODES[name] for name in names if name in _CODES), None)
+
+
+def check_exists(path: str) -> None:
+    """Raise FileNotFoundError if there is nothing at the path."""
+    if not os.path.exists(path):  # noqa: PTH110 - Path is not imported yet
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 def message_of(error: Exception) -> str:

@@ -103,6 +103,21 @@ def from_table(kind: type[S], table: Mapping[str, Any], where: str) -> S:
     return kind(**{n: _checked(known[n], v, f"{where}: {n}") for n, v in table.items()})
 
 
+def check_least(settings: Any, **smallest: int) -> None:
+    """Raise UsageError for a setting below its smallest value; None is no value."""
+    for name, least in smallest.items():
+        value = getattr(settings, name)
+        if value is not None and value < least:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} must be at least {least}, found {value}")
+
+
+def check_seed(seed: int) -> None:
+    """Raise UsageError for a seed that random generators do not take."""
+    if not 0 <= seed < 2**63:
+        raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {seed}")
+
+
 def value_type(each: Field[Any]) -> type:
     """Return the type of a setting: int, float, bool or str."""
     kinds = {"int": int, "float": float, "bool": bool, "str": str}

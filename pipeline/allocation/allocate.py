@@ -46,6 +46,7 @@ from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.figures.write import write_figures
 from pipeline.progress import Progress
+from pipeline.setting_sources import check_least, check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -244,11 +245,8 @@ def _file_name(candidate: Candidate, candidates: Sequence[Candidate]) -> str:
 
 def _check(settings: AllocateSettings) -> None:
     """Refuse impossible settings before any work."""
-    if not 0 <= settings.seed < 2**63:
-        raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
-    for name, least in (("particles", 2), ("moves", 0), ("repeats", 1), ("top", 1)):
-        if getattr(settings, name) < least:
-            raise UsageError(f"--{name} must be at least {least}, found {getattr(settings, name)}")
+    check_seed(settings.seed)
+    check_least(settings, particles=2, moves=0, repeats=1, top=1)
     for name in ("a", "b", "alpha", "eta", "max_memory"):
         value = getattr(settings, name)
         if value is not None and not 0 < value < math.inf:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import errno
 import logging
-import os
 import string
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -134,8 +132,6 @@ def csv_lines(path: str, what: str) -> list[tuple[int, list[str]]]:
 
     Raises FileNotFoundError if there is no such file; CorpusFormatError if the file is no CSV.
     """
-    if not Path(path).exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.reader(stream, strict=True)

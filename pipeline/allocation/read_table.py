@@ -10,8 +10,6 @@ All but arrays may be compressed.
 
 from __future__ import annotations
 
-import errno
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +24,7 @@ from models.allocation.cell_counts import CellCounts
 from models.saved import DAMAGE
 from pipeline.allocation.count_table import CountTable, axis_names
 from pipeline.allocation.read_csv import read_csv
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, check_exists
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +39,7 @@ def read_table(path: str, layout: str = "auto", axes: Sequence[str] = ()) -> Cou
     not fit the name, or is no count; the message names the place; UsageError if its name gives no
     format, its layout is unclear, or `axes` does not fit.
     """
-    if not Path(path).exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    check_exists(path)
     suffix = Path(without_suffix(Path(path).name)).suffix.lower()
     if layout != "auto" and suffix not in (".csv", ".tsv"):
         raise UsageError(f"--layout {layout} is for CSV files, {path} is none: leave it out")

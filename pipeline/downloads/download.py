@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import math
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +11,9 @@ from corpora.articles.remote import is_url
 from downloader.sources import read_source, sample_path
 from pipeline.downloads.job import DownloadJob, Status
 from pipeline.downloads.one_wiki import refuse_file_of_another_wiki
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, check_exists
 from pipeline.progress import Progress
+from pipeline.setting_sources import check_least
 from pipeline.settings import DownloadSettings, is_address
 
 if TYPE_CHECKING:
@@ -91,8 +90,7 @@ def check(settings: DownloadSettings) -> None:
         raise UsageError(
             f"--source {settings.source} needs {NEEDS[settings.source]}: --input INPUT"
         )
-    if settings.limit is not None and settings.limit < 1:
-        raise UsageError(f"--limit must be at least 1, found {settings.limit}")
+    check_least(settings, limit=1)
     if settings.depth < 0:
         raise UsageError(f"--depth must not be negative, found {settings.depth}")
     if not (settings.patience > 0 and math.isfinite(settings.patience)):
@@ -119,8 +117,8 @@ def _check_file(settings: DownloadSettings) -> None:
             raise UsageError(
                 f"--source {settings.source} reads a file: download {settings.input} first"
             )
-    elif not Path(settings.input).exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), settings.input)
+    else:
+        check_exists(settings.input)
 
 
 def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from pipeline.report.topics_section import topics_section
 from pipeline.report.training_section import training_section
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.topics import topic_rows
+from pipeline.setting_sources import check_least, check_seed
 from pipeline.training.trainers import spec_of
 
 if TYPE_CHECKING:
@@ -105,20 +106,10 @@ def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _check(settings: ReportSettings) -> None:
-    for name, number, least in (
-        ("--documents", settings.documents, 0),
-        ("--scored", settings.scored, 0),
-        ("--words", settings.words, 1),
-        ("--typical", settings.typical, 0),
-    ):
-        if number < least:
-            raise UsageError(f"{name} must be at least {least}, found {number}")
+    check_least(settings, documents=0, scored=0, words=1, typical=0, samples=1)
+    check_seed(settings.seed)
     if settings.scored == 1:
         raise UsageError("--scored must be at least 2, or 0 for no likelihoods, found 1")
-    if settings.samples is not None and settings.samples < 1:
-        raise UsageError(f"--samples must be at least 1, found {settings.samples}")
-    if not 0 <= settings.seed < 2**63:
-        raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
 
 
 def _found(names: Sequence[str], runs: str) -> list[LoadedRun]:

@@ -19,8 +19,8 @@ from corpora import (
     stop_words_of,
 )
 from models.parallel import effective_n_jobs
-from pipeline.errors import UsageError
 from pipeline.runs.loaded_run import LoadedRun
+from pipeline.setting_sources import check_least
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 def infer(settings: InferSettings, run_name: str, files: list[str]) -> dict[str, Any]:
     """Topic proportions of text files ("-" is stdin) under a run's model."""
-    if settings.words < 1:
-        raise UsageError(f"--words must be at least 1, found {settings.words}")
+    check_least(settings, words=1)
     run = LoadedRun.find(settings.runs, run_name)
     model = run.model
     texts = [_read(file) for file in files]

@@ -12,6 +12,7 @@ import numpy as np
 from pipeline.errors import UsageError
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.word_dependencies import N_DEPENDENCIES, strongest_dependencies
+from pipeline.setting_sources import check_least
 
 if TYPE_CHECKING:
     from models import SavedModel
@@ -23,8 +24,7 @@ WIDTH = 100
 
 def topics(settings: TopicsSettings, run_name: str) -> dict[str, Any]:
     """Return top words, prevalence and dependencies of each topic of a finished run."""
-    if settings.words < 1:
-        raise UsageError(f"--words must be at least 1, found {settings.words}")
+    check_least(settings, words=1)
     if settings.dependencies < 0:
         raise UsageError(
             f"--dependencies must be at least 1, or 0 to show none, found {settings.dependencies}"

@@ -35,6 +35,7 @@ from pipeline.scoring.score import (
     scored_words,
     vocabulary_mass,
 )
+from pipeline.setting_sources import check_least, check_seed
 from pipeline.text.held_out import HeldOut, held_out
 
 if TYPE_CHECKING:
@@ -131,11 +132,14 @@ def _result(
 
 def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
     """Refuse impossible settings before any work."""
-    if settings.samples is not None and settings.samples < 1:
-        raise UsageError(f"--samples must be at least 1, found {settings.samples}")
-    if not 0 <= settings.seed < 2**63:
-        raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
-    _check_sampling(settings)
+    check_least(settings, samples=1, temperatures=2)
+    check_seed(settings.seed)
+    if settings.target_se is not None and not 0 < settings.target_se < math.inf:
+        raise UsageError(f"--target-se must be a positive number, found {settings.target_se}")
+    if not 0 <= settings.smoothing < 1:
+        raise UsageError(f"--smoothing must be from 0 to below 1, found {settings.smoothing}")
+    if not 0 < settings.max_memory < 2**30:
+        raise UsageError(f"--max-memory must be a number of GiB, found {settings.max_memory}")
     if settings.method is not None:
         _check_method(settings)
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
@@ -172,18 +176,6 @@ def _check_families(settings: EvaluateSettings, models: Sequence[LoadedModel]) -
         if settings.certify and scoring.simulate is None:
             why = scoring.refuses.get("certify", "no documents can be simulated from it")
             raise UsageError(f"--certify: {each.name} is of family {family}; {why}: leave it out")
-
-
-def _check_sampling(settings: EvaluateSettings) -> None:
-    """Refuse impossible settings of estimators."""
-    if settings.target_se is not None and not 0 < settings.target_se < math.inf:
-        raise UsageError(f"--target-se must be a positive number, found {settings.target_se}")
-    if not 0 <= settings.smoothing < 1:
-        raise UsageError(f"--smoothing must be from 0 to below 1, found {settings.smoothing}")
-    if not 0 < settings.max_memory < 2**30:
-        raise UsageError(f"--max-memory must be a number of GiB, found {settings.max_memory}")
-    if settings.temperatures < 2:
-        raise UsageError(f"--temperatures must be at least 2, found {settings.temperatures}")
 
 
 def _check_method(settings: EvaluateSettings) -> None:

@@ -30,6 +30,7 @@ from pipeline.selection.scores import (
     score_run,
     scored_part,
 )
+from pipeline.setting_sources import check_least
 from pipeline.settings import SelectSettings, TrainSettings
 from pipeline.training.train import train
 
@@ -98,8 +99,7 @@ def topic_numbers(text: str) -> list[int]:
 
 
 def _check(settings: SelectSettings, training: TrainSettings) -> None:
-    if settings.seeds < 1:
-        raise UsageError(f"--seeds must be at least 1, found {settings.seeds}")
+    check_least(settings, seeds=1)
     if settings.words < 2:
         raise UsageError(
             f"--words must be at least 2, as coherence is of pairs, found {settings.words}"

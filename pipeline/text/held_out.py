@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +12,7 @@ from corpora.formats import UnknownFormatError, format_of, read_corpus
 from corpora.formats.vocabulary_file import find_vocabulary
 from corpora.split import article_keys
 from corpora.string_column import StringColumn
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, check_exists
 from pipeline.text.documents import count_with
 
 if TYPE_CHECKING:
@@ -108,8 +105,7 @@ def held_out_of(corpus: Corpus, own: Corpus, trained: TrainSettings) -> Corpus:
 
 def _counted(path: str, vocabulary: str) -> Corpus:
     """Read counts in any format; `vocabulary` names their words if no file beside them does."""
-    if not Path(path).exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    check_exists(path)
     try:
         kind = format_of(path)
     except UnknownFormatError as error:

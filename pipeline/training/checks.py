@@ -12,6 +12,7 @@ from models import seed_from
 from models.families import trainers
 from pipeline.cluster.connection import check_address
 from pipeline.errors import UsageError
+from pipeline.setting_sources import check_least
 from pipeline.text.counting import bigrams_of
 from pipeline.text.settings import text_settings
 from pipeline.training.trainers import FORMER_DEFAULTS, estimator_of, spec_of
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
 def check_settings(settings: TrainSettings) -> None:
     """Raise UsageError for impossible settings; the message names the setting and what to do."""
-    if settings.max_passes < 1:
-        raise UsageError(f"--max-passes must be at least 1, found {settings.max_passes}")
+    check_least(settings, max_passes=1)
     _check_model(settings)
     try:
         estimator_of(settings, 1).check_settings()
@@ -38,10 +38,7 @@ def check_settings(settings: TrainSettings) -> None:
     if settings.validation + settings.test >= 1:
         raise UsageError("--validation and --test leave nothing to train on: lower one of them")
     _check_following(settings)
-    if settings.stopping_patience < 1:
-        raise UsageError(
-            f"--stopping-patience must be at least 1, found {settings.stopping_patience}"
-        )
+    check_least(settings, stopping_patience=1, follow_after=1)
     if not 0 <= settings.stopping_tolerance < 1:
         raise UsageError(
             f"--stopping-tolerance must be from 0 to below 1, found {settings.stopping_tolerance}"
@@ -108,5 +105,3 @@ def _check_following(settings: TrainSettings) -> None:
         raise UsageError("--staleness has no meaning for --follow: leave it out")
     if settings.follow and settings.cluster:
         raise UsageError("--follow learns on this machine: leave --cluster out")
-    if settings.follow_after < 1:
-        raise UsageError(f"--follow-after must be at least 1, found {settings.follow_after}")
