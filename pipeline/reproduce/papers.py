@@ -7,12 +7,12 @@ from pipeline.reproduce.buntine2009 import model_selection_view, table_1_view
 from pipeline.reproduce.capdevila2018 import convergence_view as l2r_convergence
 from pipeline.reproduce.capdevila2018 import kl_view
 from pipeline.reproduce.cemgil2019 import (
-    abalone_view,
-    decompositions_view,
-    histogram_view,
-    letters_view,
-    parafac_view,
-    toy_view,
+    abalone,
+    decompositions,
+    histogram,
+    letters,
+    parafac,
+    toy,
 )
 from pipeline.reproduce.experiment import Experiment, Paper
 from pipeline.reproduce.inouye2015 import dependencies_view, perplexity_view, scaling_view
@@ -102,12 +102,12 @@ PAPERS = (
             "With these scores one can choose a rank, or between graphs of dependence.",
         ),
         (
-            toy_view.EXPERIMENT,
-            histogram_view.EXPERIMENT,
-            parafac_view.EXPERIMENT,
-            abalone_view.EXPERIMENT,
-            letters_view.EXPERIMENT,
-            decompositions_view.EXPERIMENT,
+            toy.EXPERIMENT,
+            histogram.EXPERIMENT,
+            parafac.EXPERIMENT,
+            abalone.EXPERIMENT,
+            letters.EXPERIMENT,
+            decompositions.EXPERIMENT,
         ),
     ),
     Paper(

@@ -134,19 +134,21 @@ def plus_minus(value: Any, error: float | None, form: str = ".4f") -> str:
     return f"{text(value, form)} ± {text(error, form)}"
 
 
-def grouped(rows: Iterable[Any], name: str) -> dict[Any, list[Any]]:
-    """Return rows by what they have under `name`, in the order in which that comes first."""
+def grouped(rows: Iterable[Any], *names: str) -> dict[Any, list[Any]]:
+    """Return rows by what they have under `names`, in the order in which that comes first."""
     found: dict[Any, list[Any]] = {}
     for row in rows:
-        found.setdefault(row[name], []).append(row)
+        found.setdefault(_under(row, names), []).append(row)
     return found
 
 
 def indexed(rows: Iterable[Any], *names: str) -> dict[Any, Any]:
     """Return each row by what it has under `names`; by a tuple if these are several."""
-    return {
-        tuple(row[name] for name in names) if len(names) > 1 else row[names[0]]: row for row in rows
-    }
+    return {_under(row, names): row for row in rows}
+
+
+def _under(row: Any, names: Sequence[str]) -> Any:
+    return tuple(row[name] for name in names) if len(names) > 1 else row[names[0]]
 
 
 def _at(row: Any, key: str) -> Any:

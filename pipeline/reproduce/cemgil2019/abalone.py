@@ -8,8 +8,8 @@ one posterior sample is set beside its age.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,71 +18,164 @@ from scipy.stats import kruskal
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from corpora import CorpusFormatError
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.particles.posterior_sample import posterior_sample
 from models.allocation.sequence import rate_of
-from pipeline.reproduce.cemgil2019.rank_scores import RankCell, RankCurves, estimate, planned
-from pipeline.reproduce.cemgil2019.scores import Effort
+from pipeline.allocation.csv_lines import csv_lines
+from pipeline.errors import UsageError
+from pipeline.figures.style import INK, bar_style
+from pipeline.reproduce.cemgil2019.rank_scores import Curves, curve_tables, draw_curves, score_rows
+from pipeline.reproduce.cemgil2019.scores import (
+    BY_PARTICLES,
+    NAMES,
+    SCORING,
+    Budget,
+    budget_of,
+    score,
+)
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.experiment import Experiment, Figure, Found, number
+from pipeline.reproduce.tables import Headline, Table, plus_minus, text, text_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike
 
-    from evaluation.allocation.marginal_estimate import MarginalEstimate
+    from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
+    from pipeline.reproduce.settings import ReproduceSettings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+NAME = "bam-abalone"
 CP = "CP"
+QUICK: dict[str, Any] = {
+    "ranks": (1, 2, 3, 4, 6, 10, 20),
+    "n_repeats": 4,
+    "n_starts": 20,
+    "n_moves": 10,
+}
 BIN_SEED = 0
-"""Of k-means, the same for every seed of an experiment: bins are part of the data."""
+"""Seed of k-means, the same for every seed of an experiment: bins are part of the data."""
+COLUMNS = (
+    *("Sex", "Length", "Diameter", "Height", "WholeWeight"),
+    *("ShuckedWeight", "VisceraWeight", "ShellWeight", "Rings"),
+)
+SEXES = ("M", "F", "I")
+WHERE = "https://archive.ics.uci.edu/dataset/1/abalone"
+CP_ABOVE = "CP is more probable than the complete graph for ranks above 2."
+AGES = "The hidden classes order abalones by age."
+UP_TO = 2
+"""The paper finds CP above the complete graph for ranks above this."""
+UNLIKELY = 1e-6
+"""Probability that the Kruskal-Wallis test must be below."""
+CLEAR = 4.0
+"""Standard errors between the mean ages of two classes."""
 
 
 @dataclass(frozen=True)
-class AbaloneSettings:
-    """The protocol; the defaults are the paper's, which does not say how many runs it made.
-
-    Raises
-    ------
-    ValueError
-        If a number is too small to make sense.
-    """
+class AbaloneBudget(Budget):
+    """The paper's budget, which does not say how many runs it made."""
 
     n_bins: int = 5
     strengths: tuple[float, ...] = (1.0, 0.001)
     """Values of a."""
     ranks: tuple[int, ...] = tuple(range(1, 31))
-    effort: Effort = field(default_factory=Effort)
     class_rank: int = 3
     """Hidden classes that are set beside the age."""
     class_strength: float = 1.0
     """The value of a that they are found with."""
-    seed: int = 0
 
-    def __post_init__(self) -> None:
-        for name, least in (("n_bins", 2), ("class_rank", 2)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, found {getattr(self, name)}")
-        if not self.ranks or min(self.ranks) < 1:
-            raise ValueError(f"ranks must be whole numbers from 1 on, found {self.ranks}")
-        if not self.strengths or min(*self.strengths, self.class_strength) <= 0:
-            raise ValueError(f"strengths must be positive, found {self.strengths}")
 
-    @property
-    def cells(self) -> list[RankCell]:
-        """All that is scored."""
-        return planned((CP,), self.strengths, self.ranks)
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Score all ranks, then sample the hidden classes.
+
+    Raises UsageError if no table is given; CorpusFormatError if a line is malformed.
+    """
+    if not settings.table:
+        raise UsageError(
+            f"{NAME} needs --table FILE, the abalone data of the UCI repository: {WHERE} "
+            "(abalone.data does, with or without a header)"
+        )
+    budget = budget_of(AbaloneBudget(), settings, QUICK)
+    measurements, rings = read_abalone(settings.table)
+    try:
+        bins = bins_of(measurements, budget.n_bins)
+    except ValueError as error:
+        raise CorpusFormatError(f"{settings.table}: {error}") from error
+    observed = tensor_of(bins, budget.n_bins)
+
+    def compute(graph: str, method: str, a: float, rank: int) -> Mapping[str, Any]:
+        model, key = AllocationModel.cp(observed.shape, rank, a=a), (graph, method, a, rank)
+        return score(model, observed, method, budget, key, settings.threads)
+
+    group = budget.group(cache, NAME, ("ranks", "strengths"), bins=bins, rings=rings)
+    scores = score_rows(group, (CP,), (budget.strengths, budget.ranks), compute, NAME)
+    classes = group.arrays("classes", ("of",), lambda: {"of": sampled_classes(bins, budget)})["of"]
+    complete = [{"a": a, "log_marginal": complete_graph(observed, a)} for a in budget.strengths]
+    return Found(
+        {
+            "name": NAME,
+            "animals": observed.n_tokens,
+            "cells": len(observed.counts),
+            "all_cells": int(np.prod(observed.shape)),
+            **budget.as_json(),
+            "complete_graph": complete,
+            **scores,
+            "ages": {
+                "rank": budget.class_rank,
+                "a": budget.class_strength,
+                **ages_of(rings, classes),
+            },
+        }
+    )
+
+
+def read_abalone(path: str) -> tuple[Floats, Ints]:
+    """Return (N, 7) measurements and (N,) rings of UCI's file, with or without a header.
+
+    Raises FileNotFoundError if there is no such file; CorpusFormatError, which names the line, if
+    it is no such table.
+    """
+    lines = csv_lines(path, "abalones")
+    if lines and lines[0][1][0].strip() not in SEXES:
+        names = ["".join(filter(str.isalnum, name)).lower() for name in lines[0][1]]
+        if names != [name.lower() for name in COLUMNS]:
+            raise CorpusFormatError(
+                f"{path}, line {lines[0][0]}: expected the columns {','.join(COLUMNS)}, or M, F or "
+                f"I and eight numbers without a header, found {','.join(lines[0][1])[:90]!r}"
+            )
+        lines = lines[1:]
+    if not lines:
+        raise CorpusFormatError(f"{path}: no row; the data are at {WHERE}")
+    numbers = np.array([_numbers(path, number, line) for number, line in lines])
+    return numbers[:, :-1], numbers[:, -1].astype(np.int64)
+
+
+def _numbers(path: str, number: int, line: list[str]) -> list[float]:
+    try:
+        numbers = [float(field) for field in line[1:]]
+    except ValueError:
+        numbers = []
+    is_row = len(numbers) == len(COLUMNS) - 1 and line[0].strip() in SEXES
+    is_finite = is_row and all(np.isfinite(numbers)) and min(numbers) >= 0
+    if not is_finite or numbers[-1] % 1 or numbers[-1] > 1000:
+        raise CorpusFormatError(
+            f"{path}, line {number}: expected M, F or I, seven measurements and whole rings, none "
+            f"negative, found {','.join(line)[:90]!r}"
+        )
+    return numbers
 
 
 def bins_of(measurements: ArrayLike, n_bins: int) -> Ints:
-    """(N, M), the bin of each of N animals in each of M measurements, 0 the smallest.
+    """Return (N, M), the bin of each of N animals in each of M measurements, 0 the smallest.
 
-    k-means separately on each; bins are in the order of their centres.
-
-    Raises
-    ------
-    ValueError
-        If a measurement has fewer than `n_bins` different values.
+    k-means separately on each; bins are in the order of their centres. Raises ValueError if a
+    measurement has fewer than `n_bins` different values.
     """
     values = np.asarray(measurements, dtype=np.float64)
     bins = np.empty(values.shape, dtype=np.int64)
@@ -100,13 +193,13 @@ def bins_of(measurements: ArrayLike, n_bins: int) -> Ints:
 
 
 def tensor_of(bins: Ints, n_bins: int) -> CellCounts:
-    """The count tensor: an axis for each measurement, a token for each animal."""
+    """Return the count tensor: an axis for each measurement, a token for each animal."""
     shape = (n_bins,) * bins.shape[1]
     return CellCounts(bins, np.ones(len(bins), dtype=np.int64), shape)
 
 
 def complete_graph(observed: CellCounts, a: float) -> float:
-    """Log marginal of the complete graph, in closed form; empty cells add nothing.
+    """Return the log marginal of the complete graph, in closed form; empty cells add nothing.
 
     a log b − (a + T) log(b + 1) + Σ_i [lnΓ(g + X_i) − lnΓ(g) − lnΓ(X_i + 1)],  g = a / cells
     """
@@ -117,36 +210,22 @@ def complete_graph(observed: CellCounts, a: float) -> float:
     return float(a * np.log(b) - (a + n_tokens) * np.log1p(b) + cells.sum())
 
 
-def model_of(rank: int, a: float, shape: tuple[int, ...]) -> AllocationModel:
-    """CP of a rank."""
-    return AllocationModel.cp(shape, rank, a=a)
-
-
-def score(
-    observed: CellCounts, cell: RankCell, settings: AbaloneSettings, n_jobs: int | None = None
-) -> MarginalEstimate:
-    """The estimate of one cell."""
-    model = model_of(cell.rank, cell.a, observed.shape)
-    return estimate(model, observed, cell, settings.effort, settings.seed, n_jobs)
-
-
-def sampled_classes(bins: Ints, settings: AbaloneSettings) -> Ints:
-    """(N,), the hidden class of each animal in the most probable particle of SMC with moves."""
-    observed = tensor_of(bins, settings.n_bins)
-    model = model_of(settings.class_rank, settings.class_strength, observed.shape)
+def sampled_classes(bins: Ints, budget: AbaloneBudget) -> Ints:
+    """Return (N,), the class of each animal in the most probable particle of SMC with moves."""
+    observed = tensor_of(bins, budget.n_bins)
     sample = posterior_sample(
-        model,
+        AllocationModel.cp(observed.shape, budget.class_rank, a=budget.class_strength),
         observed,
-        n_particles=settings.effort.n_particles_with_moves,
-        n_moves=settings.effort.n_moves,
-        seed=settings.seed,
+        n_particles=budget.n_particles_with_moves,
+        n_moves=budget.n_moves,
+        seed=budget.seed,
     )
     best = sample.allocation(sample.most_probable)
-    return classes_of(best, bins, np.random.default_rng([settings.seed, 1]))
+    return classes_of(best, bins, np.random.default_rng([budget.seed, 1]))
 
 
 def classes_of(allocation: CellCounts, bins: Ints, rng: np.random.Generator) -> Ints:
-    """(N,), a class for each animal such that the classes make up the `allocation` over (r, i…).
+    """Return (N,), a class for each animal, which make up the `allocation` over (r, i…).
 
     Animals in the same bins are exchangeable: which of them is in which class is drawn.
     """
@@ -160,78 +239,144 @@ def classes_of(allocation: CellCounts, bins: Ints, rng: np.random.Generator) -> 
     return classes
 
 
-@dataclass(frozen=True, eq=False)
-class Ages:
-    """Rings of animals by hidden class, youngest class first; R classes that are not empty."""
+def ages_of(rings: Ints, classes: Ints) -> dict[str, Any]:
+    """Return rings by class, the youngest of R classes first, and whether classes differ in them.
 
-    rings: Ints
-    """(N,)"""
-    classes: Ints
-    """(N,), from 0 to R - 1."""
-
-    @classmethod
-    def of(cls, rings: Ints, classes: Ints) -> Ages:
-        """With the classes renamed by their mean number of rings."""
-        _, named = np.unique(classes, return_inverse=True)
-        mean = np.bincount(named, rings) / np.bincount(named)
-        return cls(np.asarray(rings), np.argsort(np.argsort(mean))[named].astype(np.int64))
-
-    @property
-    def n_animals(self) -> Ints:
-        """(R,), in each class."""
-        return np.bincount(self.classes).astype(np.int64)
-
-    @property
-    def mean(self) -> Floats:
-        """(R,), rings."""
-        return np.bincount(self.classes, self.rings) / self.n_animals
-
-    @property
-    def standard_error(self) -> Floats:
-        """(R,), of the mean; 0 of a single animal."""
-        square = np.bincount(self.classes, (self.rings - self.mean[self.classes]) ** 2)
-        n = self.n_animals
-        result: Floats = np.sqrt(square / np.maximum(n - 1, 1) / n)
-        return result
-
-    @property
-    def steps(self) -> Floats:
-        """(R - 1,), differences of the means of neighbouring classes, in standard errors."""
-        error = self.standard_error
-        with np.errstate(divide="ignore"):
-            result: Floats = np.diff(self.mean) / np.hypot(error[1:], error[:-1])
-        return result
-
-    @property
-    def distribution(self) -> Floats:
-        """(R, n), p(rings | class) of 0 to the most rings; rows sum to 1."""
-        counts = np.zeros((len(self.n_animals), int(self.rings.max()) + 1))
-        np.add.at(counts, (self.classes, self.rings), 1.0)
-        result: Floats = counts / counts.sum(axis=1, keepdims=True)
-        return result
-
-    @property
-    def kruskal_wallis(self) -> tuple[float, float]:
-        """H, and the probability of one as large if all classes had the same ages."""
-        groups = [self.rings[self.classes == r] for r in range(len(self.n_animals))]
-        if len(groups) < 2:
-            return 0.0, 1.0
-        found = kruskal(*groups)
-        return float(found.statistic), float(found.pvalue)
-
-    @property
-    def explained(self) -> float:
-        """ε² = H / (N - 1), the share of the variance of the ranks of ages that classes explain."""
-        return self.kruskal_wallis[0] / (len(self.rings) - 1)
+    Steps are differences of neighbouring means in standard errors; `kruskal_wallis` is H, with its
+    probability if all classes had the same ages; `explained` is ε² = H / (N − 1), the share of the
+    variance of the ranks of ages that classes explain.
+    """
+    _, named = np.unique(classes, return_inverse=True)
+    mean = np.bincount(named, rings) / np.bincount(named)
+    named = np.argsort(np.argsort(mean))[named]
+    n = np.bincount(named)
+    mean = np.bincount(named, rings) / n
+    square = np.bincount(named, (rings - mean[named]) ** 2)
+    error = np.sqrt(square / np.maximum(n - 1, 1) / n)
+    counts = np.zeros((len(n), int(rings.max()) + 1))
+    np.add.at(counts, (named, rings), 1.0)
+    with np.errstate(divide="ignore"):
+        steps = np.diff(mean) / np.hypot(error[1:], error[:-1])
+    statistic, probability = 0.0, 1.0
+    if len(n) > 1:
+        test = kruskal(*(rings[named == r] for r in range(len(n))))
+        statistic, probability = float(test.statistic), float(test.pvalue)
+    return {
+        "classes": [
+            {
+                "animals": int(n[r]),
+                "mean_rings": float(mean[r]),
+                "standard_error": float(error[r]),
+                "distribution": (counts[r] / counts[r].sum()).tolist(),
+            }
+            for r in range(len(n))
+        ],
+        "steps_in_standard_errors": steps.tolist(),
+        "kruskal_wallis": statistic,
+        "probability": probability,
+        "explained": statistic / (len(rings) - 1),
+    }
 
 
-@dataclass(frozen=True, eq=False)
-class Abalone:
-    """Both parts of the experiment."""
+def findings(result: Any) -> list[Finding]:
+    """Decide all claims."""
+    curves, ages = Curves(result), result["ages"]
+    found: list[Finding] = []
+    for each in result["complete_graph"]:
+        a, complete = each["a"], each["log_marginal"]
+        levels = [(NAMES[method], method, "log_marginal") for method in SCORING]
+        levels += [(f"every run of {NAMES[each]}", each, "lowest_repeat") for each in BY_PARTICLES]
+        for name, method, field in levels:
+            fails = (curves.ranks > UP_TO) & (curves.of(CP, method, a, field) <= complete)
+            claim = f"a = {a:g}, {name}: CP above the complete graph from rank {UP_TO + 1} on"
+            failed = curves.at(fails, (CP,), method, a)
+            paper = CP_ABOVE if name in ("SMC", "VB") else ""
+            found.append(finding("cp-above-complete-graph", claim, failed, paper))
+    steps = enumerate(ages["steps_in_standard_errors"], start=1)
+    near = [f"classes {r} and {r + 1}" for r, step in steps if step < CLEAR]
+    if len(ages["classes"]) < ages["rank"]:
+        near.append(f"{ages['rank'] - len(ages['classes'])} classes, which are empty")
+    same = [] if ages["probability"] < UNLIKELY else [f"p = {ages['probability']:.2g}"]
+    differ = f"classes differ in age, Kruskal-Wallis p < {UNLIKELY:g}"
+    apart = f"mean ages of neighbouring classes at least {CLEAR:g} standard errors apart"
+    return [
+        *found,
+        finding("classes-differ-in-age", differ, same, AGES),
+        finding("ages-of-classes-are-apart", apart, near, AGES),
+        *curves.above_bound(),
+    ]
 
-    settings: AbaloneSettings
-    observed: CellCounts
-    curves: RankCurves
-    complete: dict[float, float]
-    """Log marginal of the complete graph at each value of a."""
-    ages: Ages
+
+def tables(result: Any) -> list[Table]:
+    """Return log marginals over ranks, and the ages of the classes."""
+    ages = result["ages"]
+    rows = [
+        (
+            str(r),
+            f"{each['animals']:,}",
+            plus_minus(each["mean_rings"], each["standard_error"], ".2f"),
+        )
+        for r, each in enumerate(ages["classes"], start=1)
+    ]
+    note = (
+        f"{result['animals']:,} abalones in {result['cells']:,} of {result['all_cells']:,} cells; "
+        "classes of the most probable particle of SMC with moves. Kruskal-Wallis H = "
+        f"{ages['kruskal_wallis']:.1f}, p = {ages['probability']:.2g}; classes explain "
+        f"{ages['explained']:.0%} of the variance of ranks of age."
+    )
+    title = f"Hidden classes of rank {ages['rank']}, a = {text(ages['a'], 'g')}"
+    return [
+        *curve_tables(result),
+        text_table(title, ("class", "animals", "mean rings"), rows, note=note),
+    ]
+
+
+def headline(result: Any) -> Headline:
+    """Return the rank from which CP is above the complete graph."""
+    a, complete = max((each["a"], each["log_marginal"]) for each in result["complete_graph"])
+    found = []
+    for method in ("smc", "vb"):
+        rows = [row for row in result["rows"] if (row["a"], row["method"]) == (a, method)]
+        below = [row["rank"] for row in rows if number(row["log_marginal"], -np.inf) <= complete]
+        above = [row["rank"] for row in rows if row["rank"] > max(below, default=0)]
+        found.append(f"{NAMES[method]} {min(above, default='–')}")
+    what = f"rank from which on CP is above the complete graph, a = {text(a, 'g')}"
+    return Headline(what, ", ".join(found), "SMC 3, VB 3")
+
+
+def _draw_ages(figure: Any, ages: Any) -> None:
+    classes = ages["classes"]
+    panels = figure.subplots(len(classes), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for r, (axes, each) in enumerate(zip(panels, classes, strict=True)):
+        mean, distribution = each["mean_rings"], each["distribution"]
+        axes.bar(range(len(distribution)), distribution, **bar_style(r))
+        axes.axvline(mean, color=INK, linewidth=0.8)
+        axes.set_title(f"class {r + 1}: {each['animals']:,} abalones, mean {mean:.1f}")
+        axes.set_ylabel("p(rings | class)")
+    panels[-1].set_xlabel("rings")
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figures 12 and 13",
+    shows="Whether a hidden class explains measurements of abalones better than dependence of all "
+    "on all, and whether the classes are ages.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: findings(found.result),
+    figures=(
+        Figure(
+            "",
+            "Figure 12: log marginal likelihood against rank",
+            lambda figure, result, _: draw_curves(figure, result),
+        ),
+        Figure(
+            "-ages",
+            "Figure 13: ages in each hidden class",
+            lambda figure, result, _: _draw_ages(figure, result["ages"]),
+        ),
+    ),
+    needs="--table abalone.csv",
+    why=f"the abalone data of the UCI repository ({WHERE}), which do not come with the software",
+)

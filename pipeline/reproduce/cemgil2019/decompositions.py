@@ -9,8 +9,9 @@ no projected gradients any more.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,93 +21,143 @@ from sklearn.exceptions import ConvergenceWarning
 from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.model import AllocationModel
 from models.parallel import effective_n_jobs, for_blocks
-from pipeline.reproduce.cemgil2019.factor_quality import FactorQuality, factor_quality
+from pipeline.allocation.letter_pairs import letter_pairs
+from pipeline.figures.style import series_style
+from pipeline.reproduce.cemgil2019.factor_quality import FLOOR, FactorQuality, factor_quality
+from pipeline.reproduce.cemgil2019.letters import draw_pairs
 from pipeline.reproduce.cemgil2019.projected_gradient_nmf import projected_gradient_nmf
-from pipeline.reproduce.cemgil2019.scores import NAMES, WITH_MOVES, Effort, cell_seed
+from pipeline.reproduce.cemgil2019.scores import NAMES, SCORING, Budget, budget_of, in_words
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
+from pipeline.reproduce.tables import Column, Headline, Table, grouped
+from pipeline.reproduce.trials import run_trials, trial_seed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
+    from pipeline.reproduce.settings import ReproduceSettings
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SMC, SMC_WITH_MOVES, VB = (NAMES[method] for method in ("smc", WITH_MOVES, "vb"))
+NAME = "bam-decompositions"
+QUICK: dict[str, Any] = {"n_repeats": 5, "n_starts": 20, "n_moves": 20}
+SMC, SMC_WITH_MOVES, VB = (NAMES[method] for method in SCORING)
 BAYESIAN = (SMC, SMC_WITH_MOVES, VB)
 """Methods of `AllocationFactors`."""
 PROJECTED_GRADIENT, COORDINATE_DESCENT = "ALS-PGD", "least squares, CD"
 PEERS = (PROJECTED_GRADIENT, COORDINATE_DESCENT)
-MEASURES = ("sparsity", "squared_loss", "kl_divergence")
-"""Of `FactorQuality`, those that the paper has."""
-
-
-class FactorCell(NamedTuple):
-    """One method at one strength of the prior; all its repeats."""
-
-    method: str
-    a: float | None
-    """None of a peer, which has no prior."""
-
-    @property
-    def name(self) -> str:
-        """Of a file that it is kept in."""
-        method = self.method.replace(", ", "-").replace(" ", "-")
-        return method if self.a is None else f"{method}-{self.a:g}"
+"""Methods without a prior, whose a is None."""
+TITLES = {
+    "sparsity": "Hoyer sparsity, mean of both factors",
+    "squared_loss": "squared loss",
+    "kl_divergence": "KL divergence, nats",
+}
+"""The paper's measures."""
+SPARSER = "Factors of SMC are sparser than those of least squares for a range of a."
+NEARER = "Factors of SMC and VB have a higher squared loss and a lower KL divergence."
+CLAIMS = {
+    "sparser": ("sparser", "sparsity", 1, dict.fromkeys((SMC,), SPARSER)),
+    "sparser-unscaled": ("sparser, all as they come,", "unscaled_sparsity", 1, {}),
+    "higher-loss": ("higher squared loss", "squared_loss", 1, dict.fromkeys((SMC, VB), NEARER)),
+    "lower-kl": ("lower KL divergence", "kl_divergence", -1, dict.fromkeys((SMC, VB), NEARER)),
+}
+"""Comparison with projected gradients, the value compared, its sign, and methods of the paper."""
 
 
 @dataclass(frozen=True)
-class DecompositionsSettings:
-    """The protocol; the defaults are the paper's, which does not say how many runs it made.
+class DecompositionsBudget(Budget):
+    """The paper's budget. Runs are on the same sample, each with its own random numbers."""
 
-    Raises
-    ------
-    ValueError
-        If a number is too small to make sense.
-    """
-
+    n_repeats: int = 20
     n_tokens: int = 2000
     rank: int = 3
     strengths: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
     """Values of a."""
-    effort: Effort = field(default_factory=lambda: Effort(n_repeats=20))
-    """Runs of each method are on the same sample, each with its own random numbers."""
-    seed: int = 0
 
-    def __post_init__(self) -> None:
-        for name in ("n_tokens", "rank"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, found {getattr(self, name)}")
-        if not self.strengths or min(self.strengths) <= 0:
-            raise ValueError(f"strengths must be positive, found {self.strengths}")
 
-    @property
-    def cells(self) -> list[FactorCell]:
-        """All that is run."""
-        bayesian = [FactorCell(method, a) for a in self.strengths for method in BAYESIAN]
-        return [*(FactorCell(method, None) for method in PEERS), *bayesian]
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Factorise by all methods; a row for each method and strength."""
+    budget = budget_of(DecompositionsBudget(), settings, QUICK)
+    source, pairs = letter_pairs(settings.table, settings.threads)
+    X = draw_pairs(pairs, budget.n_tokens, budget.seed)
+
+    def compute(method: str, a: float | None) -> Mapping[str, Any]:
+        return {"runs": qualities(X, method, a, budget, settings.threads)}
+
+    keys = [(method, None) for method in PEERS]
+    with_prior = [(method, a) for a, method in product(budget.strengths, BAYESIAN)]
+    group = budget.group(cache, NAME, ("strengths",), X=X)
+    found = run_trials(group, [*keys, *with_prior], compute, NAME, "methods")
+    return Found(
+        {
+            "name": NAME,
+            "source": source,
+            "tokens": budget.n_tokens,
+            "rank": budget.rank,
+            **budget.as_json(),
+            "rows": [row_of(method, a, each["runs"]) for (method, a), each in found.items()],
+        }
+    )
+
+
+def row_of(method: str, a: float | None, runs: Floats) -> dict[str, Any]:
+    """Return means over runs (n_repeats, 5) of the fields of `FactorQuality`, and their errors."""
+    mean = FactorQuality(*runs.mean(axis=0).tolist())
+    error = FactorQuality(*(runs.std(axis=0, ddof=1) / np.sqrt(len(runs))).tolist())
+    return {
+        "method": method,
+        "a": a,
+        **{name: plain(getattr(mean, name)) for name in TITLES},
+        **{f"{name}_standard_error": plain(getattr(error, name)) for name in TITLES},
+        "unscaled_sparsity": plain(mean.unscaled_sparsity),
+        "tokens_held_impossible": mean.n_impossible,
+    }
+
+
+def qualities(
+    X: Ints, method: str, a: float | None, budget: DecompositionsBudget, n_jobs: int | None = None
+) -> Floats:
+    """Return (n_repeats, 5), the fields of `FactorQuality` of each run.
+
+    Threads are of the runs of SMC, and of the starts of VB.
+    """
+    found = np.empty((budget.n_repeats, len(FactorQuality._fields)))
+    is_smc = method in (SMC, SMC_WITH_MOVES)
+
+    def work(start: int, stop: int) -> None:
+        for repeat in range(start, stop):
+            factors = factors_of(X, method, a, repeat, budget, None if is_smc else n_jobs)
+            found[repeat] = factor_quality(X, *factors)
+
+    for_blocks(work, len(found), 1, effective_n_jobs(n_jobs) if is_smc else 1)
+    return found
 
 
 def factors_of(
     X: Ints,
-    cell: FactorCell,
+    method: str,
+    a: float | None,
     repeat: int,
-    settings: DecompositionsSettings,
+    budget: DecompositionsBudget,
     n_jobs: int | None = None,
 ) -> tuple[Floats, Floats]:
-    """W (I, K) and H (K, J) of one run."""
-    seed = cell_seed(settings.seed, f"{cell.name}-{repeat}")
-    if cell.method == PROJECTED_GRADIENT:
-        return projected_gradient_nmf(X, settings.rank, np.random.default_rng(seed))
-    if cell.method == COORDINATE_DESCENT:
-        return _coordinate_descent(X, settings.rank, seed)
-    assert cell.a is not None
+    """Return W (I, K) and H (K, J) of one run."""
+    seed = trial_seed(budget.seed, method, a, repeat)
+    if method == PROJECTED_GRADIENT:
+        return projected_gradient_nmf(X, budget.rank, np.random.default_rng(seed))
+    if a is None:
+        return _coordinate_descent(X, budget.rank, seed)
     n_rows, n_columns = X.shape
-    effort, has_moves = settings.effort, cell.method == SMC_WITH_MOVES
+    has_moves = method == SMC_WITH_MOVES
     factors = AllocationFactors(
-        AllocationModel.nmf(n_rows, n_columns, settings.rank, a=cell.a),
-        method="vb" if cell.method == VB else "smc",
-        n_starts=effort.n_starts,
-        n_particles=effort.n_particles_with_moves if has_moves else effort.n_particles,
-        n_moves=effort.n_moves if has_moves else 0,
+        AllocationModel.nmf(n_rows, n_columns, budget.rank, a=a),
+        method="vb" if method == VB else "smc",
+        n_starts=budget.n_starts,
+        n_particles=budget.n_particles_with_moves if has_moves else budget.n_particles,
+        n_moves=budget.n_moves if has_moves else 0,
         random_state=seed,
         n_jobs=n_jobs,
     ).fit(X)
@@ -114,7 +165,7 @@ def factors_of(
 
 
 def bayesian_factors(tables: Mapping[str, Floats], n_tokens: int) -> tuple[Floats, Floats]:
-    """W = θ_{i|k} (I, K) and H = T θ_{j|k} θ_k (K, J) of the tables of `AllocationModel.nmf`."""
+    """Return W = θ_{i|k} (I, K) and H = T θ_{j|k} θ_k (K, J), given the tables of NMF."""
     return tables["i"].T, n_tokens * tables["k"][:, None] * tables["j"]
 
 
@@ -126,42 +177,91 @@ def _coordinate_descent(X: Ints, rank: int, seed: int) -> tuple[Floats, Floats]:
     return W, solver.components_
 
 
-def qualities(
-    X: Ints, cell: FactorCell, settings: DecompositionsSettings, n_jobs: int | None = None
-) -> Floats:
-    """(n_repeats, 5), the fields of `FactorQuality` of each run of a cell.
+def findings(result: Any) -> list[Finding]:
+    """Compare all methods with least squares, at each a."""
+    of_methods = grouped(result["rows"], "method")
+    (peer,) = of_methods[PROJECTED_GRADIENT]
+    return [
+        finding(
+            name,
+            f"{method}: {sentence} than {PROJECTED_GRADIENT}",
+            [
+                f"a = {row['a']:g}"
+                for row, value in zip(rows, numbers(rows, key), strict=True)
+                if not sign * value > sign * numbers([peer], key)[0]
+            ],
+            papers.get(method, ""),
+        )
+        for method, rows in of_methods.items()
+        if method in BAYESIAN
+        for name, (sentence, key, sign, papers) in CLAIMS.items()
+    ]
 
-    Threads are of the runs of SMC, and of the starts of VB.
-    """
-    found = np.empty((settings.effort.n_repeats, len(FactorQuality._fields)))
-    is_smc = cell.method in (SMC, SMC_WITH_MOVES)
 
-    def work(start: int, stop: int) -> None:
-        for repeat in range(start, stop):
-            factors = factors_of(X, cell, repeat, settings, None if is_smc else n_jobs)
-            found[repeat] = factor_quality(X, *factors)
+def tables(result: Any) -> list[Table]:
+    """Return a row for each method and strength."""
+    columns = (
+        Column("method", "method"),
+        Column("a", "a", "g"),
+        Column("sparsity", "sparsity", ".4f", "sparsity_standard_error"),
+        Column("unscaled", "unscaled_sparsity", ".4f"),
+        Column("squared loss", "squared_loss", ".1f", "squared_loss_standard_error"),
+        Column("KL divergence", "kl_divergence", ".2f", "kl_divergence_standard_error"),
+        Column("impossible", "tokens_held_impossible", ".2f"),
+    )
+    note = (
+        f"Letter pairs of {result['source']}. Means ± standard errors of {result['repeats']} runs; "
+        "of SMC the most probable particle of a run. "
+        f"{in_words(result)} {PEERS[0]}: alternating projected gradients (Lin 2007); {PEERS[1]}: "
+        "coordinate descent of scikit-learn, which minimises the same loss. Sparsity: Hoyer's, "
+        "mean of both factors, the columns of W scaled to sum to 1; unscaled: of factors as they "
+        "come. Impossible: mean number of tokens in cells that are expected to be empty, for which "
+        f"KL divergence takes {FLOOR:.1e} for the expectation."
+    )
+    title = f"NMF of rank {result['rank']} of {result['tokens']:,} letter pairs"
+    return [Table(title, columns, result["rows"], note, headings=2)]
 
-    for_blocks(work, len(found), 1, effective_n_jobs(n_jobs) if is_smc else 1)
-    return found
+
+def headline(result: Any) -> Headline:
+    """Return at how many strengths SMC is sparser than least squares."""
+    of_methods = grouped(result["rows"], "method")
+    peer = next(row["sparsity"] for row in result["rows"] if row["a"] is None)
+    found = []
+    for method in (SMC, SMC_WITH_MOVES):
+        sparsity = [row["sparsity"] for row in of_methods[method]]
+        found.append(f"{method} {sum(each > peer for each in sparsity)} of {len(sparsity)}")
+    what = "values of a at which factors are sparser than those of least squares"
+    return Headline(what, ", ".join(found), "SMC: a considerable range")
 
 
-@dataclass(frozen=True, eq=False)
-class Decompositions:
-    """All runs."""
+def _draw(figure: Any, result: Any, _: Any) -> None:
+    of_methods = grouped(result["rows"], "method")
+    panels = figure.subplots(1, len(TITLES))
+    for axes, (measure, title) in zip(panels, TITLES.items(), strict=True):
+        for method in BAYESIAN:
+            rows = of_methods[method]
+            level, error = (numbers(rows, measure + end) for end in ("", "_standard_error"))
+            axes.errorbar(numbers(rows, "a"), level, yerr=error, label=method)
+        for p, peer in enumerate(PEERS):
+            (row,) = of_methods[peer]
+            level, error = row[measure], row[f"{measure}_standard_error"]
+            colour = series_style(len(BAYESIAN) + p)["color"]
+            axes.axhline(level, color=colour, linestyle=("--", ":")[p], label=peer)
+            axes.axhspan(level - error, level + error, color=colour, alpha=0.2, linewidth=0)
+        axes.set_xscale("log")
+        axes.set_xlabel("a")
+        axes.set_title(title)
+    panels[0].legend()
 
-    source: str
-    """Where the pairs are from."""
-    settings: DecompositionsSettings
-    X: Ints
-    """(26, 26), the sample."""
-    found: Mapping[FactorCell, Floats]
-    """(n_repeats, 5), the fields of `FactorQuality`, for each cell."""
 
-    def mean(self, cell: FactorCell) -> FactorQuality:
-        """Over repeats."""
-        return FactorQuality(*self.found[cell].mean(axis=0).tolist())
-
-    def standard_error(self, cell: FactorCell) -> FactorQuality:
-        """Of the mean."""
-        runs = self.found[cell]
-        return FactorQuality(*(runs.std(axis=0, ddof=1) / np.sqrt(len(runs))).tolist())
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figure 16",
+    shows="How sparse and how near factors by SMC, VB and least squares are.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: findings(found.result),
+    figures=(Figure("", "Figure 16: sparsity, squared loss and KL divergence against a", _draw),),
+    data=lambda result: data_note("the letter pairs of Norvig (2013)", result["source"]),
+)

@@ -10,10 +10,9 @@ where S₊ counts as one parent of an index that has none, and the 1 beside d_EP
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from math import comb, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,52 +22,114 @@ from evaluation.allocation.exact import exact
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import rate_of
+from pipeline.figures.style import BLUE, MUTED, VERMILION
+from pipeline.progress import Progress
 from pipeline.reproduce.cemgil2019.toy import MATRICES
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.experiment import Experiment, Figure, Found, panels
+from pipeline.reproduce.tables import Column, Headline, Table, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
+
+    from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
+    from pipeline.reproduce.settings import ReproduceSettings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST_NUMBERS = 50_000_000
+NAME = "bam-histogram"
+MATRIX = "X1"
+RANK = 3
+STRENGTHS = (10.0, 1.0, 0.1, 1e-2, 1e-4, 1e-10)
+"""Values of a, from large to small."""
+MAX_NUMBERS = 50_000_000
 """Entries of all tensors together, at most."""
+N_BINS = 60
+MODES = "Modes of log π(S) are log a apart."
+MODES_APART = "The modes do not overlap at a small a."
+EXPLAINED = "The effective parameters decide the probability of an allocation as a goes to 0."
 
 
-@dataclass(frozen=True)
-class HistogramSettings:
-    """The protocol; the defaults are the paper's.
+class Histogram(NamedTuple):
+    """Probabilities of N allocations at A values of a."""
 
-    Raises
-    ------
-    ValueError
-        If the rank or an a makes no sense.
+    log_pi: Floats
+    """(A, N), nats."""
+    d_ep: Ints
+    """(N,), effective number of parameters."""
+    exact: Floats
+    """(A,), log marginal likelihood of X by enumeration of tokens."""
+
+
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Enumerate and score all allocations; both scales are the same, as it takes a second."""
+    del settings, cache
+    matrix = MATRICES[MATRIX]
+    with Progress(NAME, len(STRENGTHS), "values of a") as progress:
+        scored: list[tuple[Floats, float]] = []
+        for a in STRENGTHS:
+            model = AllocationModel.nmf(len(matrix), len(matrix.T), RANK, a)  # b = a / S₊
+            X = CellCounts.of(matrix, model)
+            if not scored:
+                tensors = all_allocations(model, X)
+                d_ep = effective_parameters(model, tensors)
+            scored.append((log_allocations(model, tensors), exact(model, X).log_marginal))
+            progress.update(1)
+    log_pi, truth = zip(*scored, strict=True)
+    found = Histogram(np.stack(log_pi), d_ep, np.array(truth))
+    return Found({"name": NAME, "matrix": MATRIX, "rank": RANK, **as_json(found, STRENGTHS)}, found)
+
+
+def as_json(found: Histogram, strengths: Sequence[float]) -> dict[str, Any]:
+    """Return a row for each a, and one for each number of effective parameters.
+
+    The sum of π(S) is the marginal likelihood of X. Spacing: nats that one effective parameter is
+    worth, by least squares over S; log a and a constant, of sizes of tables and counts, as a goes
+    to 0. Explained: share of the variance of log π(S) that a line over d_EP explains. Limit error:
+    how far the slope of log π(S) over log a, from the a before, is from d_EP + 1, of the worst S.
+    Levels are separate if no S of more effective parameters is as probable as one of fewer.
     """
-
-    matrix: str = "X1"
-    rank: int = 3
-    a: tuple[float, ...] = (10.0, 1.0, 0.1, 1e-2, 1e-4, 1e-10)
-    """From large to small."""
-
-    def __post_init__(self) -> None:
-        if self.rank < 1:
-            raise ValueError(f"rank must be at least 1, found {self.rank}")
-        if len(self.a) < 2 or min(self.a) <= 0 or list(self.a) != sorted(self.a, reverse=True):
-            raise ValueError(f"a must be positive, and fall, found {self.a}")
-
-    def model(self, a: float) -> AllocationModel:
-        """KL-NMF, with b = a / S₊."""
-        n_rows, n_columns = MATRICES[self.matrix].shape
-        return AllocationModel.nmf(n_rows, n_columns, self.rank, a)
+    d_ep = found.d_ep
+    centred = d_ep - d_ep.mean()
+    spacing = found.log_pi @ centred / (centred @ centred)
+    slopes = np.diff(found.log_pi, axis=0) / np.diff(np.log(np.array(strengths)))[:, None]
+    limits = [None, *np.abs(slopes - d_ep - 1).max(axis=1).tolist()]
+    values = np.unique(d_ep).tolist()
+    ends = [
+        [[float(of.min()), float(of.max())] for of in (row[d_ep == value] for value in values)]
+        for row in found.log_pi
+    ]
+    rows = [
+        {
+            "a": a,
+            "exact": float(found.exact[i]),
+            "log_sum": float(logsumexp(row)),
+            "spacing": float(spacing[i]),
+            "above_log_a": float(spacing[i] - np.log(a)),
+            "explained": float(np.corrcoef(d_ep, row)[0, 1] ** 2),
+            "limit_error": limits[i],
+            "levels_are_separate": all(more[1] < fewer[0] for fewer, more in pairwise(ends[i])),
+            "distinct": len(np.unique(row.round(6))),
+        }
+        for i, (a, row) in enumerate(zip(strengths, found.log_pi, strict=True))
+    ]
+    levels = [
+        {
+            "effective_parameters": value,
+            "allocations": int((d_ep == value).sum()),
+            "log_pi": {f"{a:g}": ends[i][n] for i, a in enumerate(strengths)},
+        }
+        for n, value in enumerate(values)
+    ]
+    return {"allocations": len(d_ep), "rows": rows, "levels": levels}
 
 
 def all_allocations(model: AllocationModel, X: CellCounts) -> Ints:
-    """(N, *cardinalities), all tensors over `model.indices` whose marginal is X.
+    """Return (N, *cardinalities), all tensors over `model.indices` whose marginal is X.
 
-    Raises
-    ------
-    ValueError
-        If there are too many, or an index of some token was not observed.
+    Raises ValueError if there are too many, or an index of some token was not observed.
     """
     if (X.cells < 0).any():
         raise ValueError("every visible index must be observed of all tokens")
@@ -76,9 +137,9 @@ def all_allocations(model: AllocationModel, X: CellCounts) -> Ints:
     n_hidden = prod(hidden)
     shape = [model.cardinalities[name] for name in model.indices]
     n_tensors = prod(comb(n + n_hidden - 1, n_hidden - 1) for n in X.counts.tolist())
-    if n_tensors * prod(shape) > MOST_NUMBERS:
+    if n_tensors * prod(shape) > MAX_NUMBERS:
         raise ValueError(
-            f"{n_tensors:,} tensors of {prod(shape)} entries are more than {MOST_NUMBERS:,} "
+            f"{n_tensors:,} tensors of {prod(shape)} entries are more than {MAX_NUMBERS:,} "
             "numbers: take fewer tokens or a smaller rank"
         )
     parts = [compositions(n, n_hidden) for n in X.counts.tolist()]
@@ -94,19 +155,16 @@ def all_allocations(model: AllocationModel, X: CellCounts) -> Ints:
 
 
 def compositions(n: int, n_parts: int) -> Ints:
-    """(comb(n + n_parts - 1, n_parts - 1), n_parts), all ways to write n as an ordered sum."""
+    """Return all ways to write n as an ordered sum of so many parts, a row each."""
     rows = [row for row in product(range(n + 1), repeat=n_parts - 1) if sum(row) <= n]
     first = np.array(rows, dtype=np.int64).reshape(len(rows), n_parts - 1)
     return np.concatenate([first, n - first.sum(axis=1, keepdims=True)], axis=1)
 
 
 def log_allocations(model: AllocationModel, tensors: Ints) -> Floats:
-    """(N,), log π(S) of tensors (N, *cardinalities) over `model.indices` (eq. 3.11).
+    """Return (N,), log π(S) of tensors (N, *cardinalities) over `model.indices` (eq. 3.11).
 
-    Raises
-    ------
-    ValueError
-        If tables are tied: the equation is of tables that are not.
+    Raises ValueError if tables are tied: the equation is of tables that are not.
     """
     if model.tied:
         raise ValueError("tied tables have another probability: give each index its own table")
@@ -126,7 +184,7 @@ def log_allocations(model: AllocationModel, tensors: Ints) -> Floats:
 
 
 def effective_parameters(model: AllocationModel, tensors: Ints) -> Ints:
-    """(N,), d_EP of tensors (N, *cardinalities) over `model.indices`."""
+    """Return (N,), d_EP of tensors (N, *cardinalities) over `model.indices`."""
     found = np.zeros(len(tensors), dtype=np.int64)
     for name in model.indices:
         counts = _marginal(tensors, model, model.family(name))
@@ -136,7 +194,7 @@ def effective_parameters(model: AllocationModel, tensors: Ints) -> Ints:
 
 
 def _marginal(tensors: Ints, model: AllocationModel, names: tuple[str, ...]) -> Ints:
-    """(N, *sizes of `names`), sums over all other axes, the axes in the order of `names`."""
+    """Return (N, *sizes of `names`), sums over all other axes."""
     others = tuple(1 + n for n, name in enumerate(model.indices) if name not in names)
     kept = [name for name in model.indices if name in names]
     marginal: Ints = tensors.sum(axis=others).transpose(0, *(1 + kept.index(n) for n in names))
@@ -144,83 +202,122 @@ def _marginal(tensors: Ints, model: AllocationModel, names: tuple[str, ...]) -> 
 
 
 def _rising(counts: Ints, alpha: Floats) -> Floats:
-    """(N,), sum over all but the first axis of log Γ(alpha + counts) - log Γ(alpha)."""
+    """Return (N,), the sum over all but the first axis of log Γ(alpha + counts) - log Γ(alpha)."""
     with np.errstate(invalid="ignore"):  # Γ(0) / Γ(0) of cells that cannot have a count
         terms = np.where(counts > 0, gammaln(alpha + counts) - gammaln(alpha), 0.0)
     summed: Floats = terms.reshape(len(counts), -1).sum(axis=1)
     return summed
 
 
-@dataclass(frozen=True, eq=False)
-class Histogram:
-    """N allocations, A values of a."""
-
-    settings: HistogramSettings
-    log_pi: Floats
-    """(A, N), nats."""
-    d_ep: Ints
-    """(N,), effective number of parameters."""
-    exact: Floats
-    """(A,), log marginal likelihood of X by enumeration of tokens."""
-
-    @property
-    def log_sum(self) -> Floats:
-        """(A,), log Σ_S π(S), which is the log marginal likelihood of X."""
-        total: Floats = logsumexp(self.log_pi, axis=1)
-        return total
-
-    @property
-    def spacing(self) -> Floats:
-        """(A,), nats of log π(S) that one effective parameter is worth, by least squares over S.
-
-        It is log a and a constant, of the sizes of tables and the counts, as a goes to 0.
-        """
-        centred = self.d_ep - self.d_ep.mean()
-        nats: Floats = self.log_pi @ centred / (centred @ centred)
-        return nats
-
-    @property
-    def explained(self) -> Floats:
-        """(A,), share of the variance of log π(S) over S that a line over d_EP explains."""
-        return np.array([np.corrcoef(self.d_ep, row)[0, 1] ** 2 for row in self.log_pi])
-
-    @property
-    def levels(self) -> tuple[Ints, Floats, Floats]:
-        """(L,) values of d_EP; (A, L) lowest and (A, L) highest log π(S) at each."""
-        values = np.unique(self.d_ep)
-        at = [self.log_pi[:, self.d_ep == value] for value in values]
-        lowest = np.stack([rows.min(axis=1) for rows in at], axis=1)
-        highest = np.stack([rows.max(axis=1) for rows in at], axis=1)
-        return values, lowest, highest
-
-    @property
-    def are_separate(self) -> NDArray[np.bool_]:
-        """(A,), whether no S of more effective parameters is as probable as one of fewer."""
-        _, lowest, highest = self.levels
-        return np.array([(highest[i, 1:] < lowest[i, :-1]).all() for i in range(len(lowest))])
-
-    @property
-    def limit_error(self) -> Floats:
-        """(A - 1,), how far the slope of log π(S) over log a is from d_EP + 1, of the worst S.
-
-        Between each a and the next.
-        """
-        log_a = np.log(np.array(self.settings.a))
-        slope = np.diff(self.log_pi, axis=0) / np.diff(log_a)[:, None]
-        worst: Floats = np.abs(slope - self.d_ep - 1).max(axis=1)
-        return worst
+def findings(result: Any) -> list[Finding]:
+    """Decide all claims."""
+    rows = result["rows"]
+    before, last = rows[-2:]
+    above, limit = last["above_log_a"], last["limit_error"]
+    at_last = [f"a = {last['a']:g}"]
+    off = [f"a = {row['a']:g}" for row in rows if abs(row["log_sum"] - row["exact"]) > 1e-10]
+    less = [
+        f"a = {now['a']:g}" for was, now in pairwise(rows) if now["explained"] < was["explained"]
+    ]
+    spacing = (
+        f"modes are log a and a constant ({above:.2f} nats) apart: the same, to 0.01 nats, at the "
+        "last two a"
+    )
+    slope = (
+        "log π(S) / log a goes to d_EP + 1 for every S: the worst slope between the last two a is "
+        f"off by {limit:.1e}, less than a hundredth"
+    )
+    return [
+        finding("sum-is-exact", "Σ π(S) over all S is the exact likelihood, to 1e-10 nats", off),
+        finding(
+            "more-explained-for-small-a",
+            "effective parameters explain more the smaller a is",
+            less,
+            EXPLAINED,
+        ),
+        finding(
+            "modes-are-log-a-apart",
+            spacing,
+            at_last if abs(above - before["above_log_a"]) > 0.01 else (),
+            MODES,
+        ),
+        finding(
+            "modes-are-apart",
+            f"modes do not overlap at a = {last['a']:g}",
+            () if last["levels_are_separate"] else at_last,
+            MODES_APART,
+        ),
+        finding("slope-is-effective-parameters", slope, at_last if limit > 0.01 else ()),
+    ]
 
 
-def histogram(settings: HistogramSettings, on_a: Callable[[], object] | None = None) -> Histogram:
-    """Enumerate and score; `on_a` is called after each a."""
-    rows, truth = [], []
-    X = CellCounts.of(MATRICES[settings.matrix], settings.model(settings.a[0]))
-    tensors = all_allocations(settings.model(settings.a[0]), X)
-    for a in settings.a:
-        model = settings.model(a)
-        rows.append(log_allocations(model, tensors))
-        truth.append(exact(model, X).log_marginal)
-        if on_a is not None:
-            on_a()
-    d_ep = effective_parameters(settings.model(settings.a[0]), tensors)
-    return Histogram(settings, np.stack(rows), d_ep, np.array(truth))
+def tables(result: Any) -> list[Table]:
+    """Return a table over a, and one over the effective parameters at the smallest a."""
+    smallest = f"{result['rows'][-1]['a']:g}"
+    columns = (
+        Column("a", "a", "g"),
+        Column("log Σ π(S)", "log_sum", ".9f"),
+        Column("exact log L", "exact", ".9f"),
+        Column("distinct", "distinct", ","),
+        Column("spacing", "spacing", ".3f"),
+        Column("spacing − log a", "above_log_a", ".3f"),
+        Column("explained", "explained", ".4f"),
+        Column("limit", "limit_error", ".1e"),
+        Column("modes apart", "levels_are_separate"),
+    )
+    note = (
+        "b = a / S₊. Spacing: nats that one effective parameter costs, by a line of log π(S) over "
+        "d_EP; published: log a. Explained: share of the variance of log π(S) that the effective "
+        "parameters account for. Limit: worst S's error of d log π / d log a = d_EP + 1, from the "
+        "a before."
+    )
+    of_levels = (
+        Column("effective parameters", "effective_parameters"),
+        Column("allocations", "allocations", ","),
+        Column("lowest", lambda level: level["log_pi"][smallest][0], ".2f"),
+        Column("highest", lambda level: level["log_pi"][smallest][1], ".2f"),
+    )
+    title = (
+        f"All {result['allocations']:,} allocations of {result['matrix']} at K = {result['rank']}"
+    )
+    second = f"log π(S) at a = {smallest}, by effective parameters"
+    return [
+        Table(title, columns, result["rows"], note),
+        Table(second, of_levels, result["levels"]),
+    ]
+
+
+def headline(result: Any) -> Headline:
+    """Return the distance of modes at the smallest a."""
+    last = result["rows"][-1]
+    ours = f"log a {text(last['above_log_a'], '+.2f')}"
+    return Headline(f"nats between modes of log π(S) at a = {last['a']:g}", ours, "log a")
+
+
+def _draw(figure: Any, result: Any, found: Histogram) -> None:
+    grid = panels(figure, len(result["rows"]) + 1, 4)
+    figure.set_size_inches(12, 3 * len(grid))
+    for axes, row, log_pi in zip(grid.flat, result["rows"], found.log_pi, strict=False):
+        axes.hist(log_pi, bins=N_BINS, color=BLUE, histtype="stepfilled")
+        axes.axvline(row["exact"], color=VERMILION, label="log marginal likelihood")
+        axes.set_title(f"a = {row['a']:g}")
+        axes.set_xlabel("log π(S), nats")
+    figure.legend(*grid.flat[0].get_legend_handles_labels(), loc="lower right")
+    grid[0, 0].set_ylabel("allocations")
+    axes = grid.flat[len(result["rows"])]
+    axes.bar(*np.unique(found.d_ep, return_counts=True), color=MUTED)
+    axes.invert_xaxis()  # the fewest on the right, as the most probable are
+    axes.set_title("effective parameters")
+    axes.set_xlabel("d_EP")
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figure 5",
+    shows="How the probabilities of all allocations of a matrix gather at a few levels.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: findings(found.result),
+    figures=(Figure("", "Figure 5: histograms of log π(S), a panel for each a", _draw),),
+)

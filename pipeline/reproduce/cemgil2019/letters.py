@@ -6,65 +6,100 @@ a pair and another as the second) is scored against symmetric NMF (one profile),
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.allocation.model import AllocationModel
-from pipeline.reproduce.cemgil2019.rank_scores import RankCell, RankCurves, estimate, planned
-from pipeline.reproduce.cemgil2019.scores import Effort
+from pipeline.allocation.letter_pairs import letter_pairs
+from pipeline.reproduce.cemgil2019.rank_scores import Curves, curve_tables, draw_curves, score_rows
+from pipeline.reproduce.cemgil2019.scores import (
+    BY_PARTICLES,
+    NAMES,
+    SCORING,
+    Budget,
+    budget_of,
+    score,
+)
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note
+from pipeline.reproduce.tables import Headline, Table, text, text_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike
 
-    from evaluation.allocation.marginal_estimate import MarginalEstimate
+    from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
+    from pipeline.reproduce.settings import ReproduceSettings
 
 Ints = NDArray[np.int64]
 
+NAME = "bam-letters"
 NMF, SYMMETRIC = "NMF", "symmetric NMF"
 GRAPHS = (NMF, SYMMETRIC)
+QUICK: dict[str, Any] = {
+    "ranks": (1, 2, 3, 5, 10, 20),
+    "n_repeats": 4,
+    "n_starts": 20,
+    "n_moves": 10,
+}
+STRONG_PRIOR = "At a = 1 NMF is more probable than symmetric NMF at every rank."
+WEAK_PRIOR = "At a = 0.001 SMC prefers symmetric NMF at almost every rank, VB does not."
+BEST_RANK = "VB prefers lower ranks than SMC."
+ALMOST_ALL = 0.9
+"""Share of ranks at which symmetric NMF must be preferred under a weak prior."""
 
 
 @dataclass(frozen=True)
-class LettersSettings:
-    """The protocol; the defaults are the paper's, which does not say how many runs it made.
-
-    Raises
-    ------
-    ValueError
-        If a number is too small to make sense.
-    """
+class LettersBudget(Budget):
+    """The paper's budget, which does not say how many runs it made."""
 
     n_tokens: int = 2000
     strengths: tuple[float, ...] = (1.0, 0.001)
     """Values of a."""
     ranks: tuple[int, ...] = tuple(range(1, 51))
-    effort: Effort = field(default_factory=Effort)
-    seed: int = 0
 
-    def __post_init__(self) -> None:
-        if self.n_tokens < 1:
-            raise ValueError(f"n_tokens must be at least 1, found {self.n_tokens}")
-        if not self.ranks or min(self.ranks) < 1:
-            raise ValueError(f"ranks must be whole numbers from 1 on, found {self.ranks}")
-        if not self.strengths or min(self.strengths) <= 0:
-            raise ValueError(f"strengths must be positive, found {self.strengths}")
 
-    @property
-    def cells(self) -> list[RankCell]:
-        """All that is scored."""
-        return planned(GRAPHS, self.strengths, self.ranks)
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Score all ranks of both graphs; a row for each strength, graph, method and rank."""
+    budget = budget_of(LettersBudget(), settings, QUICK)
+    source, pairs = letter_pairs(settings.table, settings.threads)
+    X = draw_pairs(pairs, budget.n_tokens, budget.seed)
+
+    def compute(graph: str, method: str, a: float, rank: int) -> Mapping[str, Any]:
+        key = (graph, method, a, rank)
+        return score(model_of(graph, len(X), rank, a), X, method, budget, key, settings.threads)
+
+    group = budget.group(cache, NAME, ("ranks", "strengths"), X=X)
+    scores = score_rows(group, GRAPHS, (budget.strengths, budget.ranks), compute, NAME)
+    curves = Curves(scores)
+    return Found(
+        {
+            "name": NAME,
+            "source": source,
+            "pairs": int(pairs.sum()),
+            "tokens": budget.n_tokens,
+            "cells": int((X > 0).sum()),
+            "asymmetry": asymmetry(X),
+            "asymmetry_of_pairs": asymmetry(pairs),
+            **budget.as_json(),
+            **scores,
+            "preferred": [
+                _preferred(curves, method, a) for a, method in product(budget.strengths, SCORING)
+            ],
+        }
+    )
 
 
 def draw_pairs(pairs: ArrayLike, n_tokens: int, seed: int) -> Ints:
-    """(I, I), `n_tokens` drawn from a table of counts (I, I): multinomial.
+    """Return (I, I), `n_tokens` drawn from a table of counts (I, I): multinomial.
 
-    Raises
-    ------
-    ValueError
-        If the table is not square, or has a negative number, or nothing but zeros.
+    Raises ValueError if the table is not square, has a negative number, or nothing but zeros.
     """
     table = np.asarray(pairs, dtype=np.float64)
     if table.ndim != 2 or table.shape[0] != table.shape[1]:
@@ -82,29 +117,124 @@ def asymmetry(pairs: ArrayLike) -> float:
     return float(np.abs(table - table.T).sum() / (2 * table.sum()))
 
 
-def model_of(cell: RankCell, n_letters: int) -> AllocationModel:
-    """The model that a cell scores."""
-    if cell.graph == NMF:
-        return AllocationModel.nmf(n_letters, n_letters, cell.rank, a=cell.a)
-    return AllocationModel.symmetric_nmf(n_letters, cell.rank, a=cell.a)
+def model_of(graph: str, n_letters: int, rank: int, a: float) -> AllocationModel:
+    """Return the model of a graph."""
+    if graph == NMF:
+        return AllocationModel.nmf(n_letters, n_letters, rank, a=a)
+    return AllocationModel.symmetric_nmf(n_letters, rank, a=a)
 
 
-def score(
-    X: Ints, cell: RankCell, settings: LettersSettings, n_jobs: int | None = None
-) -> MarginalEstimate:
-    """The estimate of one cell."""
-    return estimate(model_of(cell, len(X)), X, cell, settings.effort, settings.seed, n_jobs)
+def _preferred(curves: Curves, method: str, a: float) -> dict[str, Any]:
+    """Return the ranks at which each graph scores higher, and those at which runs overlap.
+
+    Runs are apart if all of one graph are above all of the other. That is more than two standard
+    errors, which few repeats of SMC know badly: one of them can be most of their mean.
+    """
+    nmf, symmetric = (curves.of(graph, method, a) for graph in GRAPHS)
+    lowest, highest = (
+        [curves.of(graph, method, a, f"{end}_repeat") for graph in GRAPHS]
+        for end in ("lowest", "highest")
+    )
+    apart = (lowest[0] > highest[1]) | (lowest[1] > highest[0])
+    return {
+        "a": a,
+        "method": method,
+        "nmf": curves.ranks[nmf > symmetric].tolist(),
+        "symmetric": curves.ranks[nmf < symmetric].tolist(),
+        "not_told_apart": curves.ranks[~apart].tolist(),
+    }
 
 
-@dataclass(frozen=True, eq=False)
-class Letters:
-    """All scores of one sample."""
+def findings(result: Any) -> list[Finding]:
+    """Decide all claims."""
+    curves = Curves(result)
+    strong, weak = max(curves.strengths), min(curves.strengths)
+    is_more = curves.ranks > 1
 
-    source: str
-    """Where the pairs are from."""
-    pairs: Ints
-    """(26, 26), the table that the sample was drawn from."""
-    settings: LettersSettings
-    X: Ints
-    """(26, 26), the sample."""
-    curves: RankCurves
+    def is_lower(first: str, second: str, method: str, a: float) -> Any:
+        return curves.of(first, method, a) <= curves.of(second, method, a)
+
+    found: list[Finding] = []
+    for method in SCORING:
+        fails = is_more & is_lower(NMF, SYMMETRIC, method, strong)
+        text = f"a = {strong:g}, {NAMES[method]}: NMF above symmetric NMF from rank 2 on"
+        paper = STRONG_PRIOR if method in ("smc", "vb") else ""
+        failed = curves.at(fails, GRAPHS, method, strong)
+        found.append(finding(f"{method}-nmf-above", text, failed, paper))
+    if not is_more.all():
+        fails = ~is_more & is_lower(NMF, SYMMETRIC, "vb", strong)
+        text = f"a = {strong:g}: NMF above symmetric NMF at rank 1, where all methods are exact"
+        failed = curves.at(fails, GRAPHS, "vb", strong)
+        found.append(finding("nmf-above-at-rank-1", text, failed, STRONG_PRIOR))
+    for method in BY_PARTICLES:
+        failed = curves.at(is_lower(SYMMETRIC, NMF, method, weak), GRAPHS, method, weak)
+        is_most = len(failed) <= (1 - ALMOST_ALL) * len(curves.ranks)
+        text = (
+            f"a = {weak:g}, {NAMES[method]}: symmetric NMF above NMF at {ALMOST_ALL:.0%} of ranks"
+        )
+        paper = WEAK_PRIOR if method == "smc" else ""
+        found.append(finding(f"{method}-symmetric-above", text, () if is_most else failed, paper))
+    failed = [] if is_lower(SYMMETRIC, NMF, "vb", weak).any() else ["any rank"]
+    text = f"a = {weak:g}, VB: symmetric NMF not above NMF throughout"
+    found.append(finding("vb-symmetric-not-above", text, failed, WEAK_PRIOR))
+    for method in BY_PARTICLES:
+        best = [
+            (graph, *(curves.best[graph, each, strong]["rank"] for each in ("vb", method)))
+            for graph in curves.graphs
+        ]
+        failed = [f"{graph} ({vb} and {smc})" for graph, vb, smc in best if vb >= smc]
+        text = f"a = {strong:g}: the best rank of VB below that of {NAMES[method]}"
+        paper = BEST_RANK if method == "smc" else ""
+        found.append(finding(f"{method}-best-rank-above-vb", text, failed, paper))
+    return [*found, *curves.above_bound()]
+
+
+def tables(result: Any) -> list[Table]:
+    """Return log marginals over ranks, and the preferred graphs."""
+    preferred = [
+        (
+            text(each["a"], "g"),
+            NAMES[each["method"]],
+            *(text(each[name]) for name in ("nmf", "symmetric")),
+            "–" if each["method"] == "vb" else text(each["not_told_apart"]),
+        )
+        for each in result["preferred"]
+    ]
+    note = (
+        f"{result['tokens']:,} letter pairs of {result['source']}, drawn of {result['pairs']:,}, "
+        f"in {result['cells']} of 676 cells; asymmetry {result['asymmetry']:.3f}, of all pairs "
+        f"{result['asymmetry_of_pairs']:.3f}. Published: at a = 1 NMF at every rank, at a = 0.001 "
+        "symmetric NMF at almost every rank by SMC."
+    )
+    heads = ("a", "method", "NMF", "symmetric NMF", "runs overlap")
+    title = "Ranks at which a graph scores higher"
+    return [*curve_tables(result), text_table(title, heads, preferred, headings=2, note=note)]
+
+
+def headline(result: Any) -> Headline:
+    """Return at how many ranks NMF is above symmetric NMF under the strong prior."""
+    a = max(row["a"] for row in result["rows"])
+    n_ranks = len({row["rank"] for row in result["rows"]})
+    preferred = [each for each in result["preferred"] if each["a"] == a]
+    found = (f"{NAMES[each['method']]} {len(each['nmf'])} of {n_ranks}" for each in preferred)
+    what = f"ranks at which NMF scores above symmetric NMF, a = {text(a, 'g')}"
+    return Headline(what, ", ".join(found), "SMC all, VB all")
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figure 15",
+    shows="Whether pairs of letters are better explained by NMF or by symmetric NMF.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: findings(found.result),
+    figures=(
+        Figure(
+            "",
+            "Figure 15: log marginal likelihood against rank",
+            lambda figure, result, _: draw_curves(figure, result),
+        ),
+    ),
+    data=lambda result: data_note("the letter pairs of Norvig (2013)", result["source"]),
+)

@@ -1,172 +1,435 @@
-"""Cemgil et al. 2019, Figure 10 (left): the rank of a tensor, found again.
+"""Cemgil et al. 2019, Figure 10: the rank of a tensor, found again, and cost over its size.
 
-Tensors of few tokens are drawn from CP (PARAFAC) of known rank, tables from their priors first, and
-scored by SMC, with and without moves, and VB under CP of all ranks. The paper shows one tensor;
-here there are several.
+Left: tensors of few tokens are drawn from CP (PARAFAC) of known rank, tables from their priors
+first, and scored by SMC, with and without moves, and VB under CP of all ranks. The paper shows one
+tensor; here there are several.
+
+Right: tensors of all sizes have the same number of tokens, so that most cells of a large one are
+empty. SMC looks at tokens; a VB that looks at all cells, as the paper's does, is the slower the
+larger the tensor. This one looks at the cells that are not empty, and at table rows that occur.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+import time
+from dataclasses import dataclass
+from functools import cache as cached
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evaluation.allocation.particles import by_particles
 from evaluation.allocation.simulate import draw
+from models.allocation.mean_field.coordinate_ascent import MeanField, best_of_starts
 from models.allocation.model import AllocationModel
-from pipeline.reproduce.cemgil2019 import scores as bam_scores
-from pipeline.reproduce.cemgil2019.scores import WITH_MOVES, Effort, cell_seed
+from pipeline.figures.style import GRID, series_style
+from pipeline.reproduce.cemgil2019.scores import (
+    BY_PARTICLES,
+    NAMES,
+    SCORING,
+    Budget,
+    budget_of,
+    in_words,
+    score,
+)
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.experiment import Experiment, Figure, Found, numbers, panels
+from pipeline.reproduce.tables import Column, Headline, Table, grouped, text
+from pipeline.reproduce.trials import run_trials, trial_seed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evaluation.allocation.marginal_estimate import MarginalEstimate, TimedMarginal
     from models.allocation.cell_counts import CellCounts
+    from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
+    from pipeline.reproduce.settings import ReproduceSettings
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-METHODS = ("smc", WITH_MOVES, "vb")
-BY_PARTICLES = ("smc", WITH_MOVES)
-DRAWING = 0
-"""What a random number is for."""
-
-
-class Cell(NamedTuple):
-    """One method on one tensor at one rank."""
-
-    tensor: int
-    rank: int
-    method: str
-
-    @property
-    def name(self) -> str:
-        """Of a file that it is kept in."""
-        return f"rank-{self.tensor}-{self.rank}-{self.method}"
+NAME = "bam-parafac"
+QUICK: dict[str, Any] = {
+    "ranks": tuple(range(1, 11)),
+    "n_tensors": 3,
+    "n_repeats": 4,
+    "n_starts": 5,
+}
+QUICK_COSTS: dict[str, Any] = {"sizes": (4, 8, 16, 32, 64), "n_tensors": 5, "n_particles": 300}
+TIMED = ("smc", "vb")
+"""Methods whose cost is measured."""
+FOR_RANKS, FOR_COSTS = 0, 2
+"""Purposes of random numbers."""
+FLAT = 0.2
+"""Largest relative growth of SMC's time on larger tensors that counts as flat."""
+FLAT_FROM = 8
+"""Least size that is compared; a tensor of 4³ has fewer cells than tokens."""
+HIGHEST = {"smc": "SMC finds the true rank.", "vb": "VB finds the true rank."}
+FALLS = "VB falls below SMC by more the higher the rank."
+FLAT_COST = "The cost of SMC does not depend on the size of a tensor, that of VB does."
+AGREEMENT = 1.0
+"""Nats within which runs of SMC must agree."""
 
 
 @dataclass(frozen=True)
-class RankSettings:
-    """The protocol; the defaults are the paper's where it says.
+class RankBudget(Budget):
+    """The paper's budget, where it says; it shows one tensor."""
 
-    Raises
-    ------
-    ValueError
-        If a number is too small to make sense.
-    """
-
+    n_starts: int = 10
     shape: tuple[int, ...] = (20, 25, 30)
     true_rank: int = 5
     n_tokens: int = 500
     a: float = 30.0
     ranks: tuple[int, ...] = tuple(range(1, 16))
     n_tensors: int = 5
-    """Drawn anew; the paper shows one."""
-    effort: Effort = field(default_factory=lambda: Effort(n_starts=10))
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name, least in {"true_rank": 1, "n_tokens": 1, "n_tensors": 1}.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, found {getattr(self, name)}")
-        if self.true_rank not in self.ranks or min(self.ranks) < 1:
-            raise ValueError(f"ranks must be positive, {self.true_rank} among them: {self.ranks}")
-
-    @property
-    def cells(self) -> list[Cell]:
-        """All that is to be computed, a tensor after the other."""
-        return [
-            Cell(tensor, rank, method)
-            for tensor in range(self.n_tensors)
-            for rank in self.ranks
-            for method in METHODS
-        ]
-
-    def model(self, rank: int) -> AllocationModel:
-        """CP with b = a / S₊."""
-        return AllocationModel.cp(self.shape, rank, self.a)
 
 
-def drawn_tensor(settings: RankSettings, tensor: int) -> CellCounts:
-    """The tensor of a number, from 0; it does not depend on how many there are."""
-    rng = np.random.default_rng([settings.seed, DRAWING, tensor])
-    return draw(settings.model(settings.true_rank), settings.n_tokens, rng)[0]
+@dataclass(frozen=True)
+class CostBudget(Budget):
+    """The paper's budget, where it says, but for the last two sizes."""
+
+    sizes: tuple[int, ...] = (4, 8, 16, 32, 64, 128, 256)
+    """Cells along each of the three axes."""
+    n_tokens: int = 1000
+    rank: int = 5
+    a: float = 30.0
+    n_tensors: int = 10
 
 
-def estimate(
-    cell: Cell, X: CellCounts, settings: RankSettings, n_jobs: int | None = None
-) -> MarginalEstimate:
-    """Run a method; its random numbers are the cell's own."""
-    model, seed = settings.model(cell.rank), cell_seed(settings.seed, cell.name)
-    return bam_scores.estimate(model, X, cell.method, settings.effort, seed, n_jobs)
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Score ranks, then measure costs; the seconds of all runs are drawn."""
+    of_ranks = budget_of(RankBudget(), settings, QUICK)
+    of_costs = budget_of(CostBudget(), settings, QUICK_COSTS)
+    ranks = _ranks(of_ranks, cache, settings.threads)
+    rows, seconds = _costs(of_costs, cache)
+    cost: dict[str, Any] = {"tokens": of_costs.n_tokens, "rank": of_costs.rank, "a": of_costs.a}
+    cost |= {"particles": of_costs.n_particles, "tensors": of_costs.n_tensors, "rows": rows}
+    return Found({"name": NAME, **ranks, "cost": cost}, seconds)
 
 
-@dataclass(frozen=True, eq=False)
-class RankCurves:
-    """D tensors, R ranks; log marginal likelihoods in nats."""
+# --- ranks ----------------------------------------------------------------------------------------
 
-    settings: RankSettings
-    log_marginal: Mapping[str, Floats]
-    """Of each method, (D, R); of VB bounds."""
-    standard_error: Mapping[str, Floats]
-    """Of each kind of SMC, (D, R); near 1 where one run outweighs the others, and says nothing."""
-    repeats: Mapping[str, Floats]
-    """Of each kind of SMC, (D, R, N), of N runs, of whose mean `log_marginal` is the log."""
 
-    def found_rank(self, method: str) -> Ints:
-        """(D,), the rank of the highest score."""
-        found: Ints = np.array(self.settings.ranks)[self.log_marginal[method].argmax(axis=1)]
-        return found
+def drawn_tensor(budget: RankBudget, tensor: int) -> CellCounts:
+    """Return the tensor of a number, from 0; it does not depend on how many there are."""
+    rng = np.random.default_rng([budget.seed, FOR_RANKS, tensor])
+    model = AllocationModel.cp(budget.shape, budget.true_rank, budget.a)
+    return draw(model, budget.n_tokens, rng)[0]
 
-    def above_truth(self, method: str) -> Floats:
-        """(D,), the highest score less that of the true rank; 0 where they are the same."""
-        scores = self.log_marginal[method]
-        above: Floats = scores.max(axis=1) - scores[:, self._true]
-        return above
 
-    def is_told_apart(self, method: str) -> NDArray[np.bool_]:
-        """(D,), whether SMC has another rank above the true one, every run above every run."""
-        best, repeats = self.log_marginal[method].argmax(axis=1), self.repeats[method]
-        lowest = repeats[np.arange(len(best)), best].min(axis=1)
-        apart: NDArray[np.bool_] = (lowest > repeats[:, self._true].max(axis=1)) & (
-            best != self._true
+def _ranks(budget: RankBudget, cache: ResultCache, threads: int) -> dict[str, Any]:
+    """Return a row for each tensor and rank, and the ranks found."""
+    tensors = [drawn_tensor(budget, tensor) for tensor in range(budget.n_tensors)]
+
+    def compute(tensor: int, rank: int, method: str) -> Mapping[str, Any]:
+        model = AllocationModel.cp(budget.shape, rank, budget.a)
+        key = ("rank", tensor, rank, method)
+        return score(model, tensors[tensor], method, budget, key, threads)
+
+    keys = product(range(len(tensors)), budget.ranks, SCORING)
+    group = budget.group(cache, NAME, ("ranks", "n_tensors"))
+    scores = run_trials(group, keys, compute, f"{NAME}: ranks")
+    rows = []
+    for d, rank in product(range(len(tensors)), budget.ranks):
+        of = {method: scores[d, rank, method] for method in SCORING}
+        rows.append(
+            {
+                "tensor": d,
+                "rank": rank,
+                **{method: each["log_marginal"] for method, each in of.items()},
+                "standard_error": {method: of[method]["standard_error"] for method in BY_PARTICLES},
+                "runs": {method: of[method]["repeats"].tolist() for method in BY_PARTICLES},
+            }
         )
-        return apart
-
-    def spread(self, method: str) -> Floats:
-        """(D,), nats between the highest and the lowest run of SMC at the true rank."""
-        width: Floats = np.ptp(self.repeats[method][:, self._true], axis=1)
-        return width
-
-    @property
-    def _true(self) -> int:
-        return self.settings.ranks.index(self.settings.true_rank)
-
-    def gap(self, method: str) -> Floats:
-        """(D, R), how far VB's bound is below SMC's estimate."""
-        difference: Floats = self.log_marginal[method] - self.log_marginal["vb"]
-        return difference
+    return {
+        "shape": list(budget.shape),
+        "true_rank": budget.true_rank,
+        "tokens": budget.n_tokens,
+        "a": budget.a,
+        **budget.as_json(),
+        "rows": rows,
+        "found": found_ranks(rows, budget.true_rank),
+    }
 
 
-def rank_curves(settings: RankSettings, scores: Mapping[Cell, TimedMarginal]) -> RankCurves:
-    """The arrays of all `scores`, which must be those of the settings' cells.
+def found_ranks(rows: list[dict[str, Any]], true_rank: int) -> list[dict[str, Any]]:
+    """Return the rank of the highest score of each tensor, and how far it is above the true one."""
+    found = []
+    for tensor, of_tensor in grouped(rows, "tensor").items():
+        (true,) = (row for row in of_tensor if row["rank"] == true_rank)
+        best = {method: _best(of_tensor, method) for method in SCORING}
+        above = {
+            f"{method}_above_truth": row[method] - true[method] for method, row in best.items()
+        }
+        ranks = {method: row["rank"] for method, row in best.items()}
+        found.append({"tensor": tensor, **ranks, **above})
+    return found
 
-    Raises
-    ------
-    ValueError
-        If they are others.
-    """
-    if set(scores) != set(settings.cells):
-        raise ValueError("the cells are not those of the settings")
-    shape = settings.n_tensors, len(settings.ranks)
-    marginal = {method: np.empty(shape) for method in METHODS}
-    error = {method: np.empty(shape) for method in BY_PARTICLES}
-    repeats = {method: np.empty((*shape, settings.effort.n_repeats)) for method in BY_PARTICLES}
-    for cell, score in scores.items():
-        at = cell.tensor, settings.ranks.index(cell.rank)
-        marginal[cell.method][at] = score.estimate.log_marginal
-        if cell.method in BY_PARTICLES:
-            error[cell.method][at] = score.estimate.standard_error
-            repeats[cell.method][at] = score.estimate.repeats
-    return RankCurves(settings, marginal, error, repeats)
+
+def _best(rows: Any, method: str) -> Any:
+    return max(rows, key=lambda row: row[method])
+
+
+# --- costs ----------------------------------------------------------------------------------------
+
+
+def measured(size: int, tensor: int, method: str, budget: CostBudget) -> dict[str, Any]:
+    """Draw the tensor and run a method on it once; VB until its bound stands still."""
+    model = AllocationModel.cp((size, size, size), budget.rank, budget.a)
+    X, _ = draw(
+        model, budget.n_tokens, np.random.default_rng([budget.seed, FOR_COSTS, size, tensor])
+    )
+    seed = trial_seed(budget.seed, "cost", size, tensor, method)
+    started = time.perf_counter()
+    n_epochs = _n_epochs(model, X, method, budget.n_particles, seed)
+    seconds = time.perf_counter() - started
+    return {"seconds": seconds, "n_cells": len(X.counts), "n_epochs": n_epochs}
+
+
+def _n_epochs(model: AllocationModel, X: CellCounts, method: str, particles: int, seed: int) -> int:
+    if method == "vb":
+        return len(best_of_starts(MeanField.of(model, X, "vb"), n_starts=1, seed=seed).path)
+    by_particles(model, X, "smc", n_particles=particles, n_repeats=1, seed=seed)
+    return 1
+
+
+@cached
+def warm_up() -> None:
+    """Have kernels compiled, so that no run's seconds are those of the compiler."""
+    model = AllocationModel.cp((2, 2, 2), 5, 30.0)
+    X, _ = draw(model, 3, np.random.default_rng(0))
+    for method in TIMED:
+        _n_epochs(model, X, method, 2, 0)
+
+
+def _costs(budget: CostBudget, cache: ResultCache) -> tuple[list[dict[str, Any]], Any]:
+    """Return medians over tensors, a row for each size, and all seconds (sizes, tensors)."""
+
+    def compute(size: int, tensor: int, method: str) -> Mapping[str, Any]:
+        warm_up()
+        return measured(size, tensor, method, budget)
+
+    tensors, sizes = range(budget.n_tensors), budget.sizes
+    keys = [(size, tensor, m) for tensor, size, m in product(tensors, sizes, TIMED)]
+    unused = ("sizes", "n_tensors", "n_repeats", "n_starts", "n_moves")
+    costs = run_trials(
+        budget.group(cache, f"{NAME}-costs", unused), keys, compute, f"{NAME}: costs", "runs"
+    )
+
+    def of(method: str, field: str) -> Any:
+        return np.array([[costs[size, d, method][field] for d in tensors] for size in sizes])
+
+    seconds, n_epochs = {method: of(method, "seconds") for method in TIMED}, of("vb", "n_epochs")
+    medians = {
+        "cells_not_empty": of("vb", "n_cells"),
+        "smc_seconds": seconds["smc"],
+        "vb_seconds": seconds["vb"],
+        "vb_epochs": n_epochs,
+        "vb_epoch_seconds": seconds["vb"] / n_epochs,
+    }
+    found = {name: np.median(values, axis=1).tolist() for name, values in medians.items()}
+    rows = [
+        {"size": size, "cells": size**3, **{name: each[n] for name, each in found.items()}}
+        for n, size in enumerate(sizes)
+    ]
+    return rows, seconds
+
+
+# --- claims ---------------------------------------------------------------------------------------
+
+
+def findings(result: Any) -> list[Finding]:
+    """Decide all claims."""
+    true, found = result["true_rank"], []
+    tensors = grouped(result["rows"], "tensor")
+    true_row = {row["tensor"]: row for row in result["rows"] if row["rank"] == true}
+    for method in SCORING:
+        name, n = NAMES[method], len(tensors)
+        off = [each for each in result["found"] if each[method] != true]
+        far = [each for each in off if abs(each[method] - true) > 1]
+        exactly = f"{name} is highest at the true R = {true}, in {n - len(off)} of {n} tensors"
+        nearly = f"{name} is highest at R = {true} or a neighbour, in {n - len(far)} of {n}"
+        paper = HIGHEST.get(method, "")
+        found += [
+            finding(f"{method}-true-rank", exactly, _at_tensors(off, method), paper),
+            finding(f"{method}-near-true-rank", nearly, _at_tensors(far, method)),
+        ]
+    for method in BY_PARTICLES:
+        name, above, apart, falls = NAMES[method], [], [], []
+        for each in result["found"]:
+            rows, at_true = tensors[each["tensor"]], true_row[each["tensor"]]
+            best, runs = _best(rows, method), at_true["runs"][method]
+            if each[method] != true and min(best["runs"][method]) > max(runs):
+                above.append(each)
+            if max(runs) - min(runs) > AGREEMENT:
+                apart.append(f"tensor {each['tensor']} ({max(runs) - min(runs):.1f} nats apart)")
+            if rows[-1][method] - rows[-1]["vb"] <= at_true[method] - at_true["vb"]:
+                falls.append(f"tensor {each['tensor']}")
+        below = [(row, row["vb"] - row[method]) for row in result["rows"]]
+        found += [
+            finding(
+                f"{method}-no-other-rank",
+                f"{name} has no other rank above R = {true} by every run above every run",
+                _at_tensors(above, method),
+            ),
+            finding(
+                f"{method}-runs-agree",
+                f"runs of {name} agree to {AGREEMENT:g} nat at R = {true}",
+                apart,
+            ),
+            finding(
+                f"{method}-above-bound",
+                f"{name} is not below VB's bound, to which the truth is not either",
+                [
+                    f"tensor {row['tensor']} R = {row['rank']} (by {by:.1f} nats)"
+                    for row, by in below
+                    if by > 1e-6
+                ],
+            ),
+            finding(
+                f"vb-falls-below-{method}",
+                f"VB falls below {name} by more at the highest rank than at the true one",
+                falls,
+                FALLS if method == "smc" else "",
+            ),
+        ]
+    large = [row for row in result["cost"]["rows"] if row["size"] >= FLAT_FROM]
+    start = f"{large[0]['size']}³"
+    smc, vb = (
+        {f"{row['size']}³": row[f"{m}_seconds"] / large[0][f"{m}_seconds"] - 1 for row in large}
+        for m in TIMED
+    )
+    differs = [f"{size} ({by:+.0%})" for size, by in smc.items() if abs(by) > FLAT]
+    same = [f"{size} ({by:+.0%})" for size, by in vb.items() if size != start and by <= FLAT]
+    flat = f"SMC takes as long on larger tensors as on {start}, to {FLAT:.0%}"
+    grows = f"VB takes longer on larger tensors than on {start}, by more than {FLAT:.0%}"
+    return [
+        *found,
+        finding("smc-time-is-flat", flat, differs, FLAT_COST),
+        finding("vb-time-grows", grows, same, FLAT_COST),
+    ]
+
+
+def _at_tensors(found: list[Any], method: str) -> list[str]:
+    return [f"tensor {each['tensor']} (R = {each[method]})" for each in found]
+
+
+# --- tables and figures ---------------------------------------------------------------------------
+
+
+def _with_runs(method: str) -> Column:
+    def value(row: Any) -> str:
+        runs = row["runs"][method]
+        ends = f"{text(min(runs), '.1f')} to {text(max(runs), '.1f')}"
+        return f"{text(row[method], '.2f')} ({ends})"
+
+    return Column(NAMES[method], value)
+
+
+def tables(result: Any) -> list[Table]:
+    """Return ranks found, scores over ranks (Figure 10a), and seconds over sizes (Figure 10b)."""
+    cost, shape = result["cost"], " × ".join(map(str, result["shape"]))
+    of_found = (
+        Column("tensor", "tensor"),
+        *(Column(NAMES[method], method, group="ours") for method in SCORING),
+        *(Column(name, lambda _: "5", group="published, of one tensor") for name in ("SMC", "VB")),
+    )
+    of_ranks = (Column("R", "rank"), *map(_with_runs, BY_PARTICLES), Column("VB", "vb", ".2f"))
+    of_costs = (
+        Column("tensor", lambda row: f"{row['size']}³"),
+        Column("cells not empty", "cells_not_empty", ",.0f"),
+        Column("SMC", "smc_seconds", ".4f"),
+        Column("VB", "vb_seconds", ".4f"),
+        Column("VB's epochs", "vb_epochs", ".0f"),
+    )
+    note = (
+        f"{shape} tensors drawn from CP of R = {result['true_rank']}, a = {result['a']:g}; "
+        f"{result['tokens']} tokens. {in_words(result)}"
+    )
+    note_of_ranks = "In brackets the lowest and the highest run. VB: a lower bound."
+    note_of_costs = (
+        f"One core, median of {cost['tensors']} tensors; one run of {cost['particles']:,} "
+        "particles, one start of VB."
+    )
+    title = "Tensor {}: log marginal likelihood, nats"
+    return [
+        Table("Rank found", of_found, result["found"], note),
+        *(
+            Table(title.format(tensor), of_ranks, rows, note_of_ranks)
+            for tensor, rows in grouped(result["rows"], "tensor").items()
+        ),
+        Table(
+            f"Seconds on tensors of {cost['tokens']:,} tokens",
+            of_costs,
+            cost["rows"],
+            note_of_costs,
+        ),
+    ]
+
+
+def headline(result: Any) -> Headline:
+    """Return the ranks found."""
+    ranks = {m: ", ".join(str(each[m]) for each in result["found"]) for m in SCORING}
+    ours = "; ".join(f"{NAMES[method]} {found}" for method, found in ranks.items())
+    return Headline(f"rank found, where it is {result['true_rank']}", ours, "SMC 5; VB 5")
+
+
+def _draw_ranks(figure: Any, result: Any, _: Any) -> None:
+    tensors = grouped(result["rows"], "tensor")
+    grid = panels(figure, len(tensors), 5, sharex=True)
+    n_rows, n_columns = grid.shape
+    figure.set_size_inches(3 * n_columns + 1, 3 * n_rows)
+    for (d, rows), axes in zip(tensors.items(), grid.flat, strict=False):
+        ranks = numbers(rows, "rank")
+        axes.axvline(result["true_rank"], color=GRID, linewidth=2)
+        for n, method in enumerate(BY_PARTICLES):
+            level, runs = numbers(rows, method), np.array([row["runs"][method] for row in rows])
+            axes.errorbar(
+                ranks,
+                level,
+                yerr=[level - runs.min(axis=1), runs.max(axis=1) - level],
+                label=f"{NAMES[method]} and its runs",
+                elinewidth=0.8,
+                **series_style(n),
+            )
+        bound = {**series_style(2), "linestyle": "--", "label": "VB bound"}
+        axes.plot(ranks, numbers(rows, "vb"), **bound)
+        axes.set_title(f"tensor {d}")
+        if d >= (n_rows - 1) * n_columns:
+            axes.set_xlabel("R")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("log marginal, nats")
+    grid[0, 0].legend()
+
+
+def _draw_costs(figure: Any, result: Any, seconds: Mapping[str, Any]) -> None:
+    cost, axes = result["cost"], figure.subplots()
+    sizes = [row["size"] for row in cost["rows"]]
+    for method, of_sizes in seconds.items():
+        median = np.median(of_sizes, axis=1)
+        axes.errorbar(
+            sizes,
+            median,
+            yerr=[median - of_sizes.min(axis=1), of_sizes.max(axis=1) - median],
+            capsize=3,
+            label=f"{NAMES[method]}, median and range of {cost['tensors']} tensors",
+        )
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [f"{size}³" for size in sizes])
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("tensor")
+    axes.set_ylabel("seconds")
+    axes.legend()
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figure 10",
+    shows="Which rank is found for tensors of a known one, and what it costs over their size.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: findings(found.result),
+    figures=(
+        Figure("-rank", "Figure 10a: log marginal likelihood against rank", _draw_ranks),
+        Figure("-cost", "Figure 10b: seconds against the size of the tensor", _draw_costs),
+    ),
+)

@@ -1,128 +1,184 @@
 """Log marginals of allocation models over their rank, by SMC and VB, at strengths of the prior.
 
-What Figures 12 and 15 of Cemgil et al. 2019 have in common. A cell is one method on one graph at
-one rank; it depends on the counts, the settings of its method and its seed alone, so that cells can
-be computed in any order, and kept.
+What Figures 12 and 15 of Cemgil et al. 2019 have in common: trials by graph, method, a and rank,
+and rows, claims, tables and figures of their scores.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pipeline.reproduce.cemgil2019 import scores as bam_scores
-from pipeline.reproduce.cemgil2019.scores import WITH_MOVES, cell_seed
+from pipeline.figures.style import INK, series_style
+from pipeline.reproduce.cemgil2019.scores import BY_PARTICLES, NAMES, SCORING, WITH_MOVES, in_words
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.experiment import number, plain
+from pipeline.reproduce.tables import Table, grouped, indexed, text, text_table
+from pipeline.reproduce.trials import run_trials
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from evaluation.allocation.marginal_estimate import MarginalEstimate, TimedMarginal
-    from models.allocation.model import AllocationModel
-    from pipeline.reproduce.cemgil2019.scores import Effort
+    from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+    from pipeline.cache.results import ResultGroup
+    from pipeline.reproduce.claims import Finding
 
-SCORING = ("smc", WITH_MOVES, "vb")
-"""Methods that score every model."""
-BY_PARTICLES = ("smc", WITH_MOVES)
+LINES = {"smc": ":", WITH_MOVES: "-", "vb": "--"}
 ROUNDING = 1e-6
 """Nats: what is below VB's bound by less is not."""
 
 
-class RankCell(NamedTuple):
-    """One method on one model."""
+def score_rows(
+    group: ResultGroup,
+    graphs: Sequence[str],
+    levels: tuple[Sequence[float], Sequence[int]],
+    compute: Callable[..., Mapping[str, Any]],
+    stage: str,
+) -> dict[str, list[dict[str, Any]]]:
+    """Return a row for each strength, graph, method and rank, and the best ranks.
 
-    graph: str
-    method: str
-    a: float
-    rank: int
-
-    @property
-    def name(self) -> str:
-        """Of a file that it is kept in."""
-        return f"{self.graph.replace(' ', '-')}-{self.method}-{self.a:g}-{self.rank}"
-
-
-def planned(
-    graphs: Sequence[str], strengths: Sequence[float], ranks: Sequence[int]
-) -> list[RankCell]:
-    """All cells, small ranks first, so that something can be seen of all curves early."""
-    return [
-        RankCell(graph, method, a, rank)
-        for rank in sorted(ranks)
-        for a in strengths
-        for graph in graphs
-        for method in SCORING
-    ]
-
-
-def estimate(
-    model: AllocationModel,
-    X: Any,
-    cell: RankCell,
-    effort: Effort,
-    seed: int,
-    n_jobs: int | None = None,
-) -> MarginalEstimate:
-    """The estimate of one cell, whose model is given; its random numbers are its own."""
-    own_seed = cell_seed(seed, cell.name)
-    return bam_scores.estimate(model, X, cell.method, effort, own_seed, n_jobs)
+    `levels` are strengths and ranks; `compute` takes graph, method, a and rank. Small ranks come
+    first, so that something can be seen of all curves early.
+    """
+    strengths, ranks = levels
+    keys = [(g, m, a, r) for r, a, g, m in product(sorted(ranks), strengths, graphs, SCORING)]
+    scores = run_trials(group, keys, compute, stage)
+    rows, best = [], []
+    for a, graph, method in product(strengths, graphs, SCORING):
+        named = {"a": a, "graph": graph, "method": method}
+        found = [scores[graph, method, a, rank] for rank in ranks]
+        for rank, each in zip(ranks, found, strict=True):
+            sizes = each.get("path/effective_sample_size")
+            rows.append(
+                plain(
+                    {
+                        **named,
+                        "direction": each["direction"],
+                        "rank": rank,
+                        "log_marginal": each["log_marginal"],
+                        "standard_error": each["standard_error"],
+                        "lowest_repeat": _ends(each)[0],
+                        "highest_repeat": _ends(each)[1],
+                        "smallest_effective_sample_size": None
+                        if sizes is None
+                        else sizes.min(axis=1).mean(),
+                        "seconds": each["seconds"],
+                    }
+                )
+            )
+        top = int(np.argmax([each["log_marginal"] for each in found]))
+        score = plain(found[top]["log_marginal"])
+        best.append({**named, "rank": ranks[top], "log_marginal": score})
+    return {"rows": rows, "best": best}
 
 
-@dataclass(frozen=True, eq=False)
-class RankCurves:
-    """Scores of G graphs by M methods at A strengths of the prior and R ranks."""
+def _ends(score: Any) -> tuple[Any, Any]:
+    """Return the lowest and the highest repeat; of VB the bound itself, twice."""
+    if score["method"] == "vb":
+        return score["log_marginal"], score["log_marginal"]
+    return score["repeats"].min(), score["repeats"].max()
 
-    graphs: tuple[str, ...]
-    strengths: tuple[float, ...]
-    ranks: tuple[int, ...]
-    scores: Mapping[RankCell, TimedMarginal]
 
-    def __post_init__(self) -> None:
-        if set(self.scores) != set(planned(self.graphs, self.strengths, self.ranks)):
-            raise ValueError("the scores are not those of these graphs, strengths and ranks")
+class Curves:
+    """Scores of a result over ranks, −∞ where there is none."""
 
-    def log_marginal(self, graph: str, method: str, a: float) -> Floats:
-        """(R,), nats; of "vb" bounds."""
-        return np.array([each.log_marginal for each in self._estimates(graph, method, a)])
+    def __init__(self, result: Any) -> None:
+        self.curves = grouped(result["rows"], "graph", "method", "a")
+        graphs, _, strengths = (dict.fromkeys(part) for part in zip(*self.curves, strict=True))
+        self.graphs, self.strengths = tuple(graphs), tuple(strengths)
+        self.ranks = np.array(list(grouped(result["rows"], "rank")))
+        self.best = indexed(result["best"], "graph", "method", "a")
 
-    def standard_error(self, graph: str, method: str, a: float) -> Floats:
-        """(R,), as each estimate says."""
-        return np.array([each.standard_error for each in self._estimates(graph, method, a)])
-
-    def ends(self, graph: str, method: str, a: float) -> Floats:
-        """(2, R), the lowest and the highest of the repeats; of "vb" the bound itself, twice."""
-        if method == "vb":
-            bound = self.log_marginal(graph, method, a)
-            return np.stack([bound, bound])
-        repeats = [each.repeats for each in self._estimates(graph, method, a)]
-        return np.array([[each.min(), each.max()] for each in repeats]).T
-
-    def best_rank(self, graph: str, method: str, a: float) -> int:
-        """The rank of the highest score."""
-        return int(self.ranks[int(self.log_marginal(graph, method, a).argmax())])
-
-    def told_apart(self, graphs: tuple[str, str], method: str, a: float) -> NDArray[np.bool_]:
-        """(R,), whether every repeat of one graph scores above every repeat of the other.
-
-        It asks for more than two standard errors, which few repeats of SMC know badly: one of
-        them can be most of their mean.
-        """
-        first, second = (self.ends(graph, method, a) for graph in graphs)
-        apart: NDArray[np.bool_] = (first[0] > second[1]) | (second[0] > first[1])
-        return apart
+    def of(self, graph: str, method: str, a: float, field: str = "log_marginal") -> NDArray[Any]:
+        """Return the scores (R,), or another field of the rows."""
+        return np.array([number(row[field], -np.inf) for row in self.curves[graph, method, a]])
 
     def is_below_bound(self, graph: str, method: str, a: float) -> NDArray[np.bool_]:
-        """(R,), whether a score is below VB's bound, so that it is below the truth for certain.
+        """Return (R,) whether a score is below VB's bound, so that it is below the truth.
 
         The log of an unbiased estimate is mostly too low where runs differ by many nats.
         """
-        level, bound = (self.log_marginal(graph, each, a) for each in (method, "vb"))
-        below: NDArray[np.bool_] = level < bound - ROUNDING
+        below: NDArray[np.bool_] = self.of(graph, method, a) < self.of(graph, "vb", a) - ROUNDING
         return below
 
-    def _estimates(self, graph: str, method: str, a: float) -> list[MarginalEstimate]:
-        return [self.scores[RankCell(graph, method, a, rank)].estimate for rank in self.ranks]
+    def at(self, fails: Any, graphs: Iterable[str], method: str, a: float) -> list[str]:
+        """Return the ranks at which something `fails` (R,).
+
+        A note says if the score is below VB's bound: it is then known to be too low, no evidence.
+        """
+        below = np.any([self.is_below_bound(graph, method, a) for graph in graphs], axis=0)
+        notes = np.where(below, " (below VB's bound)", "")
+        places = zip(self.ranks, notes, fails, strict=True)
+        return [f"rank {rank}{note}" for rank, note, failed in places if failed]
+
+    def above_bound(self) -> list[Finding]:
+        """Decide where SMC is no lower than VB's bound: else too few particles found the mass."""
+        return [
+            finding(
+                f"{method}-above-bound",
+                f"a = {a:g}, {graph}: {NAMES[method]} no lower than the bound of VB",
+                [f"rank {rank}" for rank in self.ranks[self.is_below_bound(graph, method, a)]],
+            )
+            for a, graph, method in product(self.strengths, self.graphs, BY_PARTICLES)
+        ]
+
+
+def draw_curves(figure: Any, result: Any) -> None:
+    """Draw log marginals over rank, a panel for each strength; bars span the repeats."""
+    curves = Curves(result)
+    complete = indexed(result.get("complete_graph", ()), "a")
+    panels = figure.subplots(1, len(curves.strengths), squeeze=False)[0]
+    for axes, a in zip(panels, curves.strengths, strict=True):
+        if a in complete:
+            level = complete[a]["log_marginal"]
+            axes.axhline(level, color=INK, linewidth=1.0, label="complete graph")
+        for (g, graph), method in product(enumerate(curves.graphs), SCORING):
+            level = curves.of(graph, method, a)
+            ends = [curves.of(graph, method, a, f"{end}_repeat") for end in ("lowest", "highest")]
+            axes.errorbar(
+                curves.ranks,
+                level,
+                yerr=None if method == "vb" else [level - ends[0], ends[1] - level],
+                linestyle=LINES[method],
+                **series_style(g),
+                alpha=1.0 if method == WITH_MOVES else 0.5,
+                label=f"{graph}, {NAMES[method]}",
+            )
+        axes.set_title(f"a = {a:g}")
+        axes.set_xlabel("rank")
+    panels[0].set_ylabel("log marginal, nats (of VB a lower bound)")
+    panels[0].legend(fontsize="small", framealpha=0.6)
+
+
+def curve_tables(result: Any) -> list[Table]:
+    """Return log marginals over ranks, a table for each strength and graph, and the best ranks."""
+    complete = indexed(result.get("complete_graph", ()), "a")
+    methods = [NAMES[method] for method in SCORING]
+    tables = []
+    for (a, graph), rows in grouped(result["rows"], "a", "graph").items():
+        note = f"In brackets the lowest and the highest run. {in_words(result)}"
+        if a in complete:
+            note += f" Complete graph: {text(complete[a]['log_marginal'], '.2f')}."
+        title = f"a = {text(a, 'g')}, {graph}: log marginal likelihood, nats"
+        ranks = grouped(rows, "rank").items()
+        cells = [(str(rank), *map(_score, _in_order(of_rank))) for rank, of_rank in ranks]
+        tables.append(text_table(title, ("rank", *methods), cells, note=note))
+    best = [
+        (text(a, "g"), graph, *(str(row["rank"]) for row in _in_order(rows)))
+        for (a, graph), rows in grouped(result["best"], "a", "graph").items()
+    ]
+    return [*tables, text_table("Best rank", ("a", "graph", *methods), best, headings=2)]
+
+
+def _in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: SCORING.index(row["method"]))
+
+
+def _score(row: dict[str, Any]) -> str:
+    score = text(row["log_marginal"], ".2f")
+    if row["method"] == "vb":
+        return score
+    return f"{score} ({text(row['lowest_repeat'], '.1f')} to {text(row['highest_repeat'], '.1f')})"

@@ -1,21 +1,25 @@
-"""Scores of models in the experiments of Cemgil et al. 2019: methods, and what is spent on each."""
+"""Scores of allocation models by exact enumeration, SMC and VB, and what is spent on each."""
 
 from __future__ import annotations
 
-import zlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evaluation.allocation.log_marginal import log_marginal
 from evaluation.allocation.particles import by_particles
 from models.allocation.cell_counts import CellCounts
+from pipeline.cache.keys import EXPERIMENT
+from pipeline.errors import UsageError
+from pipeline.reproduce.trials import trial_seed
 
 if TYPE_CHECKING:
-    from evaluation.allocation.marginal_estimate import MarginalEstimate
-    from models.allocation.model import AllocationModel
+    from collections.abc import Mapping
 
+    from models.allocation.model import AllocationModel
+    from pipeline.cache.results import ResultCache, ResultGroup
+    from pipeline.reproduce.settings import ReproduceSettings
+
+B = TypeVar("B", bound="Budget")
 WITH_MOVES, SORTED = "smc-moves", "smc-sorted"
 NAMES = {
     "exact": "exact",
@@ -25,72 +29,97 @@ NAMES = {
     "vb": "VB",
 }
 """Methods, for people. "smc" is as published: it always resamples, tokens come in random order."""
+SCORING = ("smc", WITH_MOVES, "vb")
+"""Methods that score every model."""
+BY_PARTICLES = SCORING[:2]
 FEWER = 10
-"""SMC with moves has so many times fewer particles than SMC: moves are worth more, and take time.
-"""
+"""SMC with moves has so many times fewer particles than SMC, as each takes longer."""
 
 
 @dataclass(frozen=True)
-class Effort:
-    """How much is spent on one estimate; the paper does not say how many runs it made.
-
-    Raises
-    ------
-    ValueError
-        If a number is too small to make sense.
-    """
+class Budget:
+    """What is spent on one estimate; the paper does not say how many runs it made."""
 
     n_particles: int = 1000
-    """Of SMC as published."""
+    """Particles of SMC as published."""
     n_repeats: int = 10
     """Independent runs of each kind of SMC."""
     n_starts: int = 100
-    """Of VB, of which the best counts."""
+    """Starts of VB, of which the best counts."""
     n_moves: int = 99
-    """After each token, of SMC with moves."""
-
-    def __post_init__(self) -> None:
-        lowest = {"n_particles": 2, "n_repeats": 2, "n_starts": 1, "n_moves": 1}
-        for name, least in lowest.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, found {getattr(self, name)}")
+    """Tokens that are resampled after each token, in SMC with moves."""
+    seed: int = 0
 
     @property
     def n_particles_with_moves(self) -> int:
-        """Of SMC with moves."""
+        """Particles of SMC with moves."""
         return max(2, self.n_particles // FEWER)
 
+    def as_json(self) -> dict[str, Any]:
+        """Return what results have of it."""
+        names = ("particles", "repeats", "starts", "moves", "particles_with_moves")
+        return {name: getattr(self, f"n_{name}") for name in names}
 
-def estimate(
-    model: AllocationModel,
-    X: Any,
-    method: str,
-    effort: Effort,
-    seed: int,
-    n_jobs: int | None = None,
-) -> MarginalEstimate:
-    """The log marginal of X by one of the methods of `NAMES`.
+    def group(
+        self, cache: ResultCache, name: str, levels: tuple[str, ...], **data: Any
+    ) -> ResultGroup:
+        """Return the cached trials of these data and of all fields but `levels`, which only say
+        which trials there are.
+        """
+        spent = {field: each for field, each in vars(self).items() if field not in levels}
+        return cache.group(EXPERIMENT + name, budget=spent, **data)
 
-    Nothing is logged of runs that disagree: the experiments tell where they do.
+
+def budget_of(
+    full: B, settings: ReproduceSettings, quick: Mapping[str, Any], *, has_moves: bool = True
+) -> B:
+    """Return `full`, or what scale, --particles, --repeats and --moves ask for in its place.
+
+    Raises UsageError if moves are asked for where there are none, or none where there are.
     """
+    if settings.moves is not None:
+        if not has_moves:
+            raise UsageError("bam-toy has no runs with moves: leave --moves out")
+        if settings.moves < 1:
+            raise UsageError("--moves must be at least 1: SMC without moves is scored as well")
+    chosen = dict(quick) if settings.scale == "quick" else {}
+    for name in ("particles", "repeats", "moves"):
+        if getattr(settings, name) is not None:
+            chosen[f"n_{name}"] = getattr(settings, name)
+    return replace(full, **chosen, seed=settings.seed)
+
+
+def in_words(result: Any) -> str:
+    """Return a sentence on the budget of a result."""
+    return (
+        f"SMC: {result['particles']:,} particles; {NAMES[WITH_MOVES]}: "
+        f"{result['particles_with_moves']:,} particles, {result['moves']} tokens resampled after "
+        f"each; the log of the mean of {result['repeats']} runs. VB: a lower bound, the best of "
+        f"{result['starts']} starts."
+    )
+
+
+def score(
+    model: AllocationModel, X: Any, method: str, budget: Budget, key: Any, n_jobs: int | None = None
+) -> dict[str, Any]:
+    """Return the arrays of the log marginal of X by one of the methods of `NAMES`.
+
+    Its random numbers are those of the trial `key`. No run that disagrees is logged: claims are.
+    """
+    seed = trial_seed(budget.seed, *key)
     if method in ("exact", "vb"):
-        return log_marginal(
-            model, X, method, n_repeats=effort.n_starts, random_state=seed, n_jobs=n_jobs
-        )
+        starts = budget.n_starts
+        found = log_marginal(model, X, method, n_repeats=starts, random_state=seed, n_jobs=n_jobs)
+        return found.to_arrays()
     has_moves = method == WITH_MOVES
     return by_particles(
         model,
         CellCounts.of(X, model),
         "smc",
-        n_particles=effort.n_particles_with_moves if has_moves else effort.n_particles,
-        n_repeats=effort.n_repeats,
-        n_moves=effort.n_moves if has_moves else 0,
+        n_particles=budget.n_particles_with_moves if has_moves else budget.n_particles,
+        n_repeats=budget.n_repeats,
+        n_moves=budget.n_moves if has_moves else 0,
         order="sorted" if method == SORTED else "random",
         seed=seed,
         n_jobs=n_jobs,
-    )
-
-
-def cell_seed(seed: int, name: str) -> int:
-    """A seed of a cell's own, whatever other cells there are and in which order they are done."""
-    return int(np.random.default_rng([seed, zlib.crc32(name.encode())]).integers(2**32))
+    ).to_arrays()

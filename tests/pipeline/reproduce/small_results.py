@@ -20,13 +20,6 @@ from pipeline.reproduce.buntine2009 import convergence_view as convergence
 from pipeline.reproduce.buntine2009 import model_selection_view as model_selection
 from pipeline.reproduce.capdevila2018 import convergence_view as l2r_convergence
 from pipeline.reproduce.capdevila2018 import kl_view as l2r_kl
-from pipeline.reproduce.cemgil2019 import abalone_view as bam_abalone
-from pipeline.reproduce.cemgil2019 import decompositions_view as bam_decompositions
-from pipeline.reproduce.cemgil2019 import histogram_view as bam_histogram
-from pipeline.reproduce.cemgil2019 import letters_view as bam_letters
-from pipeline.reproduce.cemgil2019 import parafac_view as bam_parafac
-from pipeline.reproduce.cemgil2019 import toy_view as bam_toy
-from pipeline.reproduce.cemgil2019.histogram import HistogramSettings
 from pipeline.reproduce.inouye2015 import dependencies_view as lpmrf_dependencies
 from pipeline.reproduce.inouye2015 import perplexity_view as lpmrf_perplexity
 from pipeline.reproduce.inouye2015 import scaling as timed
@@ -36,9 +29,8 @@ from tests.pipeline.allocation.test_letter_pairs import pairs_lines
 from tests.pipeline.reproduce.buntine2009.test_views import SMALL as SMALL_SELECTION
 from tests.pipeline.reproduce.capdevila2018.test_views import SMALL_CONVERGENCE, SMALL_KL
 from tests.pipeline.reproduce.capdevila2018.test_views import drawn_counts as few_counts
-from tests.pipeline.reproduce.cemgil2019.test_views_1 import SMALL_COSTS, SMALL_RANKS, SMALL_TOY
-from tests.pipeline.reproduce.cemgil2019.test_views_2 import SMALL as SMALL_TABLES
-from tests.pipeline.reproduce.cemgil2019.test_views_2 import abalone_lines
+from tests.pipeline.reproduce.cemgil2019.test_views import SMALL as SMALL_BAM
+from tests.pipeline.reproduce.cemgil2019.test_views import abalone_lines
 from tests.pipeline.reproduce.inouye2015.test_perplexity import SMALL as SMALL_PERPLEXITY
 from tests.pipeline.reproduce.inouye2015.test_perplexity import documents
 from tests.pipeline.reproduce.inouye2015.test_views_2 import PUBLISHED_WORDS, drawn_counts
@@ -52,11 +44,6 @@ PROTOCOLS: dict[Any, Any] = {
     model_selection: SMALL_SELECTION,
     l2r_kl: SMALL_KL,
     l2r_convergence: SMALL_CONVERGENCE,
-    bam_toy: SMALL_TOY,
-    bam_parafac: (SMALL_RANKS, SMALL_COSTS),
-    bam_abalone: SMALL_TABLES["bam-abalone"],
-    bam_letters: SMALL_TABLES["bam-letters"],
-    bam_decompositions: SMALL_TABLES["bam-decompositions"],
     lpmrf_scaling: SMALL_SCALING,
 }
 _PERPLEXITY = {"counts": "documents.npz", "topics": 2, "penalty": 0.1, "length_scale": 1.5}
@@ -89,7 +76,7 @@ def small_results(directory: Path) -> dict[str, dict[str, Any]]:
             (command, "write_figures", lambda *_: []),
             (convergence, "QUICK_SIZES", (10, 20)),
             (convergence, "RUNS", {"quick": 2}),
-            (bam_histogram, "HistogramSettings", lambda: HistogramSettings(rank=2)),
+            *((module, *each) for module, small in SMALL_BAM.items() for each in small.items()),
             (lpmrf_perplexity, "QUICK_EFFORT", vars(SMALL_PERPLEXITY)),
             (timed, "LEAST_SECONDS", 0.0),
         ):

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from pipeline.reproduce.experiment import Experiment
 
 
-def places(experiment: Experiment, drawn: Any) -> dict[str, list[str]]:
-    """Return the places where each claim fails, by its sentence."""
-    findings = experiment.findings(Found({}, drawn))
+def places(experiment: Experiment, given: Any) -> dict[str, list[str]]:
+    """Return the places where each claim fails, by its sentence, given the result or the arrays."""
+    findings = experiment.findings(Found(given, given))
     return {each.text: list(each.fails_at) for each in findings}
 
 
-def failing(experiment: Experiment, drawn: Any) -> dict[str, list[str]]:
+def failing(experiment: Experiment, given: Any) -> dict[str, list[str]]:
     """Return the places of claims that fail somewhere."""
-    return {claim: at for claim, at in places(experiment, drawn).items() if at}
+    return {claim: at for claim, at in places(experiment, given).items() if at}

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import product
 from math import lgamma, log
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from evaluation.allocation.log_marginal import log_marginal
-from evaluation.allocation.marginal_estimate import MarginalEstimate, TimedMarginal
+from evaluation.allocation.marginal_estimate import MarginalEstimate
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_of_counts
+from pipeline.cache.results import ResultCache
+from pipeline.reproduce.cemgil2019 import letters
 from pipeline.reproduce.cemgil2019.abalone import (
     CP,
-    AbaloneSettings,
-    Ages,
+    AbaloneBudget,
+    ages_of,
     bins_of,
     classes_of,
     complete_graph,
-    model_of,
     sampled_classes,
-    score,
     tensor_of,
 )
-from pipeline.reproduce.cemgil2019.rank_scores import (
-    SCORING,
-    RankCell,
-    RankCurves,
-    planned,
-)
-from pipeline.reproduce.cemgil2019.scores import WITH_MOVES, Effort
+from pipeline.reproduce.cemgil2019.rank_scores import Curves, score_rows
+from pipeline.reproduce.cemgil2019.scores import SCORING, WITH_MOVES, score
 
-SMALL = AbaloneSettings(n_bins=2, ranks=(1, 2), effort=Effort(20, 2, 2, 3), class_rank=2)
+SMALL = AbaloneBudget(20, 2, 2, 3, n_bins=2, class_rank=2)
 
 
 def two_kinds(rng: np.random.Generator, n: int, axes: int = 4) -> tuple[Any, Any]:
@@ -79,21 +76,6 @@ def test_every_animal_is_a_token() -> None:
     assert observed.dense().tolist() == [[0, 2, 0], [0, 0, 1], [0, 0, 0]]
 
 
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
-        ({"n_bins": 1}, "n_bins must be at least 2"),
-        ({"class_rank": 1}, "class_rank must be at least 2"),
-        ({"ranks": ()}, "ranks must be"),
-        ({"ranks": (0, 1)}, "ranks must be"),
-        ({"strengths": (1.0, 0.0)}, "strengths must be positive"),
-    ],
-)
-def test_settings_that_make_no_sense(changes: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        replace(AbaloneSettings(), **changes)
-
-
 # --- the complete graph ---------------------------------------------------------------------------
 
 
@@ -117,54 +99,63 @@ def test_the_complete_graph_is_what_the_general_way_says(a: float) -> None:
 # --- scores ---------------------------------------------------------------------------------------
 
 
-def test_a_score_depends_on_its_cell_alone() -> None:
-    bins, _ = two_kinds(np.random.default_rng(3), 40)
-    observed = tensor_of(bins.astype(np.int64), 2)
-    cell = RankCell(CP, "smc", 1.0, 2)
-    first = score(observed, cell, SMALL)
-    assert (score(observed, cell, replace(SMALL, ranks=(2, 5))).repeats == first.repeats).all()
-    assert (score(observed, cell, SMALL, n_jobs=2).repeats == first.repeats).all()
-    other = score(observed, cell, replace(SMALL, seed=1))
-    assert (other.repeats != first.repeats).all()
-
-
 def test_one_class_is_exact_and_two_kinds_are_found() -> None:
     bins, _ = two_kinds(np.random.default_rng(4), 120)
     observed = tensor_of(bins.astype(np.int64), 2)
-    found = {cell: score(observed, cell, SMALL) for cell in SMALL.cells if cell.a == 1.0}
-    exact = log_marginal(model_of(1, 1.0, observed.shape), observed, "exact")
+    models = {rank: AllocationModel.cp(observed.shape, rank, a=1.0) for rank in (1, 2)}
+    exact = log_marginal(models[1], observed, "exact").log_marginal
     for method in SCORING:
-        alone = found[RankCell(CP, method, 1.0, 1)].log_marginal
-        assert alone == pytest.approx(exact.log_marginal, abs=1e-8)
-        assert found[RankCell(CP, method, 1.0, 2)].log_marginal > alone + 10
-
-
-def estimate_of(value: float, repeats: list[float], method: str) -> TimedMarginal:
-    direction: Any = "lower bound" if method == "vb" else "unbiased"
-    return TimedMarginal(MarginalEstimate(value, 0.1, method, direction, 9, np.array(repeats)), 1.0)
-
-
-def test_curves() -> None:
-    scores = {
-        cell: estimate_of(
-            cell.rank, [cell.rank - 1.0, cell.rank + (cell.graph == "A")], cell.method
+        alone, two = (
+            score(models[rank], observed, method, SMALL, (CP, method, 1.0, rank))["log_marginal"]
+            for rank in (1, 2)
         )
-        for cell in planned(("A", "B"), (1.0,), (1, 4))
-    }
-    scores[RankCell("B", "smc", 1.0, 4)] = estimate_of(9.0, [5.5, 9.5], "smc")
-    scores[RankCell("A", WITH_MOVES, 1.0, 4)] = estimate_of(3.5, [3.0, 3.9], WITH_MOVES)
-    curves = RankCurves(("A", "B"), (1.0,), (1, 4), scores)
-    assert curves.log_marginal("A", "smc", 1.0).tolist() == [1.0, 4.0]
-    assert curves.standard_error("A", "smc", 1.0).tolist() == [0.1, 0.1]
-    assert curves.ends("A", "smc", 1.0).tolist() == [[0.0, 3.0], [2.0, 5.0]]
-    assert curves.ends("A", "vb", 1.0).tolist() == [[1.0, 4.0], [1.0, 4.0]]
-    assert curves.best_rank("B", "smc", 1.0) == 4
-    assert curves.told_apart(("A", "B"), "smc", 1.0).tolist() == [False, True]
-    assert curves.told_apart(("B", "A"), "smc", 1.0).tolist() == [False, True]
+        assert alone == pytest.approx(exact, abs=1e-8)
+        assert two > alone + 10
+
+
+def test_rows_and_curves() -> None:
+    def compute(graph: str, method: str, a: float, rank: int) -> dict[str, Any]:
+        del a
+        value, repeats = float(rank), [rank - 1.0, rank + float(graph == "A")]
+        changed = {
+            ("B", "smc", 4): (9.0, [5.5, 9.5]),
+            ("A", WITH_MOVES, 4): (3.5, [3.0, 3.9]),
+            ("B", WITH_MOVES, 4): (-np.inf, [-np.inf, -np.inf]),
+        }
+        value, repeats = changed.get((graph, method, rank), (value, repeats))
+        direction: Any = "lower bound" if method == "vb" else "unbiased"
+        made = MarginalEstimate(value, 0.1, method, direction, 9, np.array(repeats))
+        return made.to_arrays()
+
+    group = ResultCache().group("kind", seed=1)
+    found = score_rows(group, ("A", "B"), ((1.0,), (1, 4)), compute, "x")
+    assert found == score_rows(group, ("A", "B"), ((1.0,), (1, 4)), mock.Mock(), "x")
+    assert len(found["rows"]) == len(found["best"]) * 2 == 2 * 2 * 3
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    curves = Curves(found)
+    assert (curves.graphs, curves.strengths, curves.ranks.tolist()) == (("A", "B"), (1.0,), [1, 4])
+    assert curves.of("A", "smc", 1.0).tolist() == [1.0, 4.0]
+    assert curves.of("B", WITH_MOVES, 1.0).tolist() == [1.0, -np.inf]
+    assert curves.of("A", "smc", 1.0, "lowest_repeat").tolist() == [0.0, 3.0]
+    assert curves.of("A", "smc", 1.0, "highest_repeat").tolist() == [2.0, 5.0]
+    assert curves.of("A", "vb", 1.0, "lowest_repeat").tolist() == [1.0, 4.0]
+    assert curves.best["B", "smc", 1.0]["rank"] == 4
     assert curves.is_below_bound("A", "smc", 1.0).tolist() == [False, False]
     assert curves.is_below_bound("A", WITH_MOVES, 1.0).tolist() == [False, True]
-    with pytest.raises(ValueError, match="not those"):
-        replace(curves, ranks=(1, 4, 5))
+    fails = np.array([True, True])
+    below = ["rank 1", "rank 4 (below VB's bound)"]
+    assert curves.at(fails, ("B", "A"), WITH_MOVES, 1.0) == below
+    failed = {each.text: each.fails_at for each in curves.above_bound()}
+    assert failed["a = 1, A: SMC with moves no lower than the bound of VB"] == ("rank 4",)
+    assert failed["a = 1, A: SMC no lower than the bound of VB"] == ()
+    assert letters._preferred(curves_of_letters(found), "smc", 1.0)["not_told_apart"] == [1]
+
+
+def curves_of_letters(found: Any) -> Curves:
+    """The same with A as NMF, B as symmetric NMF."""
+    graphs = dict(zip("AB", letters.GRAPHS, strict=True))
+    named = {name: [row | {"graph": graphs[row["graph"]]} for row in found[name]] for name in found}
+    return Curves(named)
 
 
 # --- classes and ages -----------------------------------------------------------------------------
@@ -196,34 +187,36 @@ def test_who_of_equal_animals_is_in_which_class_is_drawn() -> None:
 
 def test_two_kinds_are_told_from_each_other() -> None:
     bins, kind = two_kinds(np.random.default_rng(7), 300, axes=7)
-    settings = replace(SMALL, effort=Effort(100, 2, 2, 3))
-    found = sampled_classes(bins.astype(np.int64), settings)
+    budget = replace(SMALL, n_particles=100)
+    found = sampled_classes(bins.astype(np.int64), budget)
     assert set(found.tolist()) <= {0, 1}
     agree = (found == kind).mean()
     assert max(agree, 1 - agree) > 0.95
-    assert (sampled_classes(bins.astype(np.int64), settings) == found).all()
+    assert (sampled_classes(bins.astype(np.int64), budget) == found).all()
 
 
 def test_ages_by_class() -> None:
     rings = np.array([9, 11, 3, 5, 4, 30])
-    ages = Ages.of(rings, np.array([7, 7, 2, 2, 2, 5]))
-    assert ages.classes.tolist() == [1, 1, 0, 0, 0, 2]
-    assert ages.n_animals.tolist() == [3, 2, 1]
-    assert ages.mean.tolist() == [4.0, 10.0, 30.0]
-    assert ages.standard_error == pytest.approx([1 / np.sqrt(3), 1.0, 0.0])
-    assert ages.steps == pytest.approx([6 / np.sqrt(4 / 3), 20.0])
-    assert ages.distribution.shape == (3, 31)
-    assert ages.distribution.sum(axis=1) == pytest.approx(1.0)
-    assert ages.distribution[0, 3:6] == pytest.approx(1 / 3)
+    ages = ages_of(rings, np.array([7, 7, 2, 2, 2, 5]))
+    classes = ages["classes"]
+    assert [each["animals"] for each in classes] == [3, 2, 1]
+    assert [each["mean_rings"] for each in classes] == [4.0, 10.0, 30.0]
+    errors = [each["standard_error"] for each in classes]
+    assert errors == pytest.approx([1 / np.sqrt(3), 1.0, 0.0])
+    assert ages["steps_in_standard_errors"] == pytest.approx([6 / np.sqrt(4 / 3), 20.0])
+    distribution = np.array([each["distribution"] for each in classes])
+    assert distribution.shape == (3, 31)
+    assert distribution.sum(axis=1) == pytest.approx(1.0)
+    assert distribution[0, 3:6] == pytest.approx(1 / 3)
 
 
 def test_classes_that_say_nothing_of_age_are_not_found_to() -> None:
     rng = np.random.default_rng(8)
     classes, noise = rng.integers(0, 3, 500), rng.poisson(9.0, 500)
-    found = Ages.of(noise, classes)
-    assert found.kruskal_wallis[1] > 1e-4  # less than this once in 10,000
-    older = Ages.of(noise + 3 * classes, classes)
-    assert older.kruskal_wallis[1] < 1e-20
-    assert older.explained > 0.3 > found.explained
-    assert (older.classes == classes).all()
-    assert Ages.of(noise, np.zeros(500, dtype=np.int64)).kruskal_wallis == (0.0, 1.0)
+    found, older = ages_of(noise, classes), ages_of(noise + 3 * classes, classes)
+    assert found["probability"] > 1e-4  # less than this once in 10,000
+    assert older["probability"] < 1e-20
+    assert older["explained"] > 0.3 > found["explained"]
+    assert [each["animals"] for each in older["classes"]] == np.bincount(classes).tolist()
+    one = ages_of(noise, np.zeros(500, dtype=np.int64))
+    assert (one["kruskal_wallis"], one["probability"]) == (0.0, 1.0)

@@ -17,27 +17,22 @@ from pipeline.reproduce.cemgil2019.decompositions import (
     COORDINATE_DESCENT,
     PEERS,
     PROJECTED_GRADIENT,
-    Decompositions,
-    DecompositionsSettings,
-    FactorCell,
+    DecompositionsBudget,
     bayesian_factors,
     factors_of,
     qualities,
+    row_of,
 )
 from pipeline.reproduce.cemgil2019.factor_quality import (
     FLOOR,
-    FactorQuality,
     factor_quality,
     hoyer_sparsity,
     kl_divergence,
     squared_loss,
 )
 from pipeline.reproduce.cemgil2019.projected_gradient_nmf import projected_gradient_nmf
-from pipeline.reproduce.cemgil2019.scores import Effort
 
-SMALL = DecompositionsSettings(
-    n_tokens=80, rank=2, strengths=(0.1, 10.0), effort=Effort(30, 2, 2, 5)
-)
+SMALL = DecompositionsBudget(30, 2, 2, 5, rank=2)
 
 
 def blocks(seed: int = 0, shape: tuple[int, int] = (8, 6)) -> Any:
@@ -161,52 +156,40 @@ def test_bayesian_factors_are_the_expected_counts() -> None:
 
 def test_all_methods_run_and_each_run_has_its_own_random_numbers() -> None:
     X = blocks(7)
-    for cell in SMALL.cells:
-        first, second = (factors_of(X, cell, repeat, SMALL) for repeat in range(2))
+    for method in (*PEERS, *BAYESIAN):
+        a = 0.1 if method in BAYESIAN else None
+        first, second = (factors_of(X, method, a, repeat, SMALL) for repeat in range(2))
         assert (first[0] != second[0]).any()
-        again = factors_of(X, cell, 1, replace(SMALL, strengths=(10.0,)))
-        assert (again[0] == second[0]).all()
-        assert (again[1] == second[1]).all()
-    cells = SMALL.cells
-    assert len(cells) == len({cell.name for cell in cells}) == 2 + 2 * 3
-    assert [cell.method for cell in cells if cell.a is None] == list(PEERS)
-    assert all(" " not in cell.name for cell in cells)
+        again = factors_of(X, method, a, 1, replace(SMALL, strengths=(10.0,)))
+        assert all((one == other).all() for one, other in zip(again, second, strict=True))
 
 
 def test_a_strong_prior_makes_factors_flat_and_least_squares_have_least_squares() -> None:
     X = blocks(8, (10, 10))
-    settings = replace(SMALL, strengths=(0.01, 1e4))
-    found = Decompositions("x", settings, X, {c: qualities(X, c, settings) for c in settings.cells})
-    least = found.mean(FactorCell(COORDINATE_DESCENT, None)).squared_loss
-    assert found.mean(FactorCell(PROJECTED_GRADIENT, None)).squared_loss >= least * (1 - 1e-3)
+
+    def mean(method: str, a: float | None = None) -> dict[str, Any]:
+        return row_of(method, a, qualities(X, method, a, SMALL))
+
+    least = mean(COORDINATE_DESCENT)["squared_loss"]
+    assert mean(PROJECTED_GRADIENT)["squared_loss"] >= least * (1 - 1e-3)
     for method in BAYESIAN:
-        weak, strong = (found.mean(FactorCell(method, a)) for a in settings.strengths)
-        assert weak.sparsity > strong.sparsity
-        assert weak.squared_loss >= least * (1 - 1e-3)
-        assert weak.kl_divergence < strong.kl_divergence
+        weak, strong = (mean(method, a) for a in (0.01, 1e4))
+        assert weak["sparsity"] > strong["sparsity"]
+        assert weak["squared_loss"] >= least * (1 - 1e-3)
+        assert weak["kl_divergence"] < strong["kl_divergence"]
 
 
 def test_threads_change_nothing() -> None:
     X = blocks(9)
     for method in BAYESIAN:
-        cell = FactorCell(method, 0.1)
-        assert (qualities(X, cell, SMALL, 2) == qualities(X, cell, SMALL, 1)).all()
+        found = [qualities(X, method, 0.1, SMALL, n_jobs) for n_jobs in (1, 2)]
+        assert (found[0] == found[1]).all()
 
 
 def test_means_and_errors() -> None:
-    runs = np.array([[0.5, 0.5, 1.0, 2.0, 0.0], [0.7, 0.5, 3.0, 2.0, 1.0]])
-    cell = FactorCell("SMC", 0.1)
-    found = Decompositions("x", SMALL, blocks(), {cell: runs})
-    assert found.mean(cell) == pytest.approx(FactorQuality(0.6, 0.5, 2.0, 2.0, 0.5))
-    assert found.standard_error(cell) == pytest.approx(FactorQuality(0.1, 0.0, 1.0, 0.0, 0.5))
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"n_tokens": 0}, {"rank": 0}],
-)
-def test_settings_that_make_no_sense(changes: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(changes))} must be at least 1"):
-        replace(SMALL, **changes)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="strengths must be positive"):
-        replace(SMALL, strengths=(0.0,))
+    row = row_of("SMC", 0.1, np.array([[0.5, 0.5, 1.0, 2.0, 0.0], [0.7, 0.5, 3.0, 2.0, 1.0]]))
+    assert (row["method"], row["a"], row["unscaled_sparsity"]) == ("SMC", 0.1, 0.5)
+    assert row["tokens_held_impossible"] == 0.5
+    expected = {"sparsity": (0.6, 0.1), "squared_loss": (2.0, 1.0), "kl_divergence": (2.0, 0.0)}
+    for name, wanted in expected.items():
+        assert (row[name], row[f"{name}_standard_error"]) == pytest.approx(wanted)

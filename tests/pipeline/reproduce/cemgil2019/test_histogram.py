@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from math import comb
 
@@ -10,15 +9,18 @@ import pytest
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_allocation
+from pipeline.cache.results import ResultCache
 from pipeline.reproduce.cemgil2019.histogram import (
+    EXPERIMENT,
     Histogram,
-    HistogramSettings,
     all_allocations,
+    as_json,
     compositions,
     effective_parameters,
-    histogram,
     log_allocations,
 )
+from pipeline.reproduce.settings import ReproduceSettings
+from tests.pipeline.reproduce.support import failing
 
 NMF = AllocationModel.nmf(2, 3, 2, 0.7)
 CP = AllocationModel.cp((2, 2, 2), 2, 3.0, b=0.4)
@@ -107,41 +109,48 @@ def test_what_is_refused() -> None:
 
 
 def test_the_experiment() -> None:
-    calls: list[int] = []
-    settings = HistogramSettings(a=(1.0, 1e-2, 1e-6, 1e-10))
-    found = histogram(settings, lambda: calls.append(1))
-    assert len(calls) == 4
-    assert found.log_pi.shape == (4, 6**2 * 3**5)
-    np.testing.assert_allclose(found.log_sum, found.exact, rtol=0, atol=1e-10)
-    assert found.exact[0] == pytest.approx(-20.093149263557, abs=1e-8)  # as published
+    result = EXPERIMENT.run(ReproduceSettings(), ResultCache()).result
+    rows = result["rows"]
+    assert result["allocations"] == 6**2 * 3**5
+    assert sum(level["allocations"] for level in result["levels"]) == 6**2 * 3**5
+    assert rows[1]["exact"] == pytest.approx(-20.093149263557, abs=1e-8)  # as published
+    assert not failing(EXPERIMENT, result)
     # The slope of log π(S) over log a is d_EP + 1 for each S; it is not d_EP, nor d_EP + 2.
-    assert (np.diff(found.limit_error) < 0).all()
-    assert found.limit_error[-1] < 1e-3
-    assert replace(found, d_ep=found.d_ep + 1).limit_error[-1] > 0.9
-    assert found.are_separate.tolist() == [False, True, True, True]
-    assert np.diff(found.spacing)[-1] == pytest.approx(np.log(1e-4), rel=1e-3)
-    assert (np.diff(found.explained) > 0).all()
+    assert rows[-1]["limit_error"] < 1e-3
+    assert rows[0]["limit_error"] is None
+    assert [row["levels_are_separate"] for row in rows[1:]] == [False, False, *[True] * 3]
+    assert rows[-1]["spacing"] - rows[-2]["spacing"] == pytest.approx(np.log(1e-6), rel=1e-3)
 
 
 def test_statistics_by_hand() -> None:
-    settings = HistogramSettings(a=(1.0, 0.1))
     log_pi = np.array([[-1.0, -2.0, -3.0, -4.0], [-1.0, -3.0, -2.0, -5.0]])
-    found = Histogram(settings, log_pi, np.array([0, 1, 1, 3]), np.zeros(2))
-    values, lowest, highest = found.levels
-    assert values.tolist() == [0, 1, 3]
-    assert lowest.tolist() == [[-1, -3, -4], [-1, -3, -5]]
-    assert highest.tolist() == [[-1, -2, -4], [-1, -2, -5]]
-    assert found.are_separate.tolist() == [True, True]
-    for row, spacing, explained in zip(log_pi, found.spacing, found.explained, strict=True):
-        slope, _ = np.polyfit([0, 1, 1, 3], row, 1)
-        assert spacing == pytest.approx(slope)
-        assert explained == pytest.approx(np.corrcoef([0, 1, 1, 3], row)[0, 1] ** 2)
-    assert found.log_sum[0] == pytest.approx(np.log(np.exp(log_pi[0]).sum()))
-    mixed = Histogram(settings, log_pi, np.array([1, 0, 1, 3]), np.zeros(2))
-    assert mixed.are_separate.tolist() == [False, False]
+    found = as_json(Histogram(log_pi, np.array([0, 1, 1, 3]), np.zeros(2)), (1.0, 0.1))
+    assert [level["effective_parameters"] for level in found["levels"]] == [0, 1, 3]
+    assert found["levels"][1] == {
+        "effective_parameters": 1,
+        "allocations": 2,
+        "log_pi": {"1": [-3.0, -2.0], "0.1": [-3.0, -2.0]},
+    }
+    for row, values in zip(found["rows"], log_pi, strict=True):
+        slope, _ = np.polyfit([0, 1, 1, 3], values, 1)
+        assert row["levels_are_separate"]
+        assert row["spacing"] == pytest.approx(slope)
+        assert row["above_log_a"] == pytest.approx(slope - np.log(row["a"]))
+        assert row["explained"] == pytest.approx(np.corrcoef([0, 1, 1, 3], values)[0, 1] ** 2)
+        assert row["log_sum"] == pytest.approx(np.log(np.exp(values).sum()))
+        assert row["distinct"] == 4
+    slopes = (log_pi[1] - log_pi[0]) / np.log(0.1)
+    worst = np.abs(slopes - [1, 2, 2, 4]).max()
+    assert found["rows"][1]["limit_error"] == pytest.approx(worst)
+    mixed = as_json(Histogram(log_pi, np.array([1, 0, 1, 3]), np.zeros(2)), (1.0, 0.1))
+    assert not any(row["levels_are_separate"] for row in mixed["rows"])
 
 
-@pytest.mark.parametrize("bad", [{"rank": 0}, {"a": (1.0,)}, {"a": (0.1, 1.0)}, {"a": (1.0, 0.0)}])
-def test_bad_settings(bad: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        HistogramSettings(**bad)  # type: ignore[arg-type]
+def test_findings() -> None:
+    rng = np.random.default_rng(0)
+    found = Histogram(rng.normal(-9, 1, (2, 50)), rng.integers(3, 9, 50), np.zeros(2))
+    result = as_json(found, (1e-2, 1e-4))
+    result["rows"][0]["explained"] = 1.0
+    failed = failing(EXPERIMENT, result)
+    assert len(failed) == 5
+    assert all("a = 0.0001" in at for at in failed.values())

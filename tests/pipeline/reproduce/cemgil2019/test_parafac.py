@@ -1,40 +1,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import chisquare
 
 from evaluation.allocation.exact import exact
-from evaluation.allocation.marginal_estimate import MarginalEstimate, TimedMarginal
 from evaluation.allocation.simulate import draw
 from models.allocation.cell_counts import CellCounts
 from models.allocation.mean_field.coordinate_ascent import MeanField
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_total_probability
-from pipeline.reproduce.cemgil2019 import parafac as ranks
-from pipeline.reproduce.cemgil2019 import parafac_cost as costs
+from pipeline.cache.results import ResultCache
+from pipeline.reproduce.cemgil2019 import parafac
 from pipeline.reproduce.cemgil2019.histogram import all_allocations, log_allocations
-from pipeline.reproduce.cemgil2019.parafac import (
-    RankCurves,
-    RankSettings,
-    drawn_tensor,
-    rank_curves,
-)
-from pipeline.reproduce.cemgil2019.parafac_cost import Cost, CostSettings, cost_curves, measured
-from pipeline.reproduce.cemgil2019.scores import WITH_MOVES, Effort
+from pipeline.reproduce.cemgil2019.parafac import CostBudget, RankBudget, drawn_tensor, measured
+from pipeline.reproduce.cemgil2019.scores import BY_PARTICLES, SCORING, WITH_MOVES, Budget, score
+from tests.pipeline.reproduce.support import failing
 
-SMALL = RankSettings(
-    shape=(3, 4, 5),
-    true_rank=2,
-    n_tokens=12,
-    ranks=(1, 2, 3),
-    n_tensors=2,
-    effort=Effort(20, 3, 2, 4),
-    seed=5,
-)
-SMALL_COSTS = CostSettings(sizes=(2, 8), n_tokens=20, n_tensors=2, n_particles=20, seed=5)
+SMALL = RankBudget(shape=(3, 4, 5), true_rank=2, n_tokens=12, ranks=(1, 2, 3), n_tensors=2, seed=5)
+SMALL_COSTS = CostBudget(20, sizes=(2, 8), n_tokens=20, n_tensors=2, seed=5)
 LEAST_P = 1e-4
 """A test of a right law fails once in 10,000 seeds; the seed is fixed."""
 OFTEN = pytest.mark.parametrize("n", [250, pytest.param(5000, marks=pytest.mark.slow)])
@@ -165,131 +152,113 @@ def test_bad_draws() -> None:
 
 def test_tensors_do_not_depend_on_how_many_there_are() -> None:
     first, second = (drawn_tensor(SMALL, tensor) for tensor in (0, 1))
-    again = drawn_tensor(replace(SMALL, n_tensors=9, ranks=(2, 7), effort=Effort(3)), 1)
+    again = drawn_tensor(replace(SMALL, n_tensors=9, ranks=(2, 7), n_particles=3), 1)
     assert (again.cells == second.cells).all()
     assert (first.shape, first.n_tokens) == ((3, 4, 5), 12)
     other = drawn_tensor(replace(SMALL, seed=6), 1)
     assert other.cells.tolist() != second.cells.tolist() != first.cells.tolist()
 
 
-def test_a_cell_depends_on_its_own_settings_alone() -> None:
-    X = drawn_tensor(SMALL, 0)
-    for method in ranks.METHODS:
-        cell = ranks.Cell(0, 3, method)
-        found = ranks.estimate(cell, X, SMALL).repeats
-        other = replace(SMALL, ranks=(2, 3, 9), n_tensors=1)
-        assert (ranks.estimate(cell, X, other, n_jobs=2).repeats == found).all()
-        assert (ranks.estimate(cell, X, replace(SMALL, seed=1)).repeats != found).any()
-        assert (ranks.estimate(cell._replace(tensor=1), X, SMALL).repeats != found).any()
-
-
-def made_up(smc: list[list[float]], vb: list[list[float]], width: float) -> RankCurves:
-    """Runs of SMC at and `width` above and below each value."""
-    scores = {}
-    for cell in SMALL.cells:
-        value = (vb if cell.method == "vb" else smc)[cell.tensor][cell.rank - 1]
-        value += cell.method == WITH_MOVES  # one nat more
-        repeats = value + width * np.array([-1.0, 0.0, 1.0])
-        estimate = MarginalEstimate(value, 0.1 * cell.rank, cell.method, "unbiased", 12, repeats)
-        scores[cell] = TimedMarginal(estimate, 1.0)
-    return rank_curves(SMALL, scores)
-
-
-def test_ranks_by_hand() -> None:
-    smc, vb = [[-9.0, -5.0, -3.0], [-9.0, -4.0, -4.5]], [[-9.0, -7.0, -8.0], [-8.0, -8.5, -9.0]]
-    found = made_up(smc, vb, 0.5)
-    assert found.found_rank("smc").tolist() == [3, 2]
-    assert found.found_rank("vb").tolist() == [2, 1]
-    assert found.above_truth("smc").tolist() == [2.0, 0.0]
-    assert found.above_truth("vb").tolist() == [0.0, 0.5]
-    assert found.is_told_apart("smc").tolist() == [True, False]
-    assert made_up(smc, vb, 1.5).is_told_apart("smc").tolist() == [False, False]
-    assert found.spread(WITH_MOVES).tolist() == [1.0, 1.0]
-    assert found.gap("smc").tolist() == [[0.0, 2.0, 5.0], [-1.0, 4.5, 4.5]]
-    assert found.gap(WITH_MOVES).tolist() == [[1.0, 3.0, 6.0], [0.0, 5.5, 5.5]]
-    assert found.standard_error["smc"][1].tolist() == pytest.approx([0.1, 0.2, 0.3])
-    with pytest.raises(ValueError, match="not those of the settings"):
-        rank_curves(SMALL, {})
-
-
 def test_a_rank_that_is_plain_is_found() -> None:
-    """Many tokens of a tensor of two blocks: both methods see that one is too few."""
-    settings = replace(SMALL, effort=Effort(200, 3, 2, 4))
-    X = CellCounts([[0, 0, 0], [2, 3, 4]], [6, 6], settings.shape)  # type: ignore[arg-type]
-    for method in ranks.METHODS:
+    """Many tokens of a tensor of two blocks: all methods see that one is too few."""
+    X = CellCounts([[0, 0, 0], [2, 3, 4]], [6, 6], (3, 4, 5))  # type: ignore[arg-type]
+    budget = Budget(200, 3, 2, 4, seed=5)
+    for method in SCORING:
         one, two = (
-            ranks.estimate(ranks.Cell(0, rank, method), X, replace(settings, a=0.5)).log_marginal
+            score(AllocationModel.cp(X.shape, rank, 0.5), X, method, budget, (method, rank))
             for rank in (1, 2)
         )
-        assert two > one + 3
+        assert two["log_marginal"] > one["log_marginal"] + 3
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"true_rank": 0},
-        {"n_tokens": 0},
-        {"n_tensors": 0},
-        {"ranks": (1, 2)},
-        {"ranks": (0, 5)},
-    ],
-)
-def test_bad_rank_settings(bad: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        RankSettings(**bad)  # type: ignore[arg-type]
+def made_up(
+    smc: list[list[float]], vb: list[list[float]], width: float, seconds: tuple[float, ...]
+) -> dict[str, Any]:
+    """Runs at, `width` above and below each value of SMC; with moves a nat more. Two sizes."""
+    rows: list[dict[str, Any]] = []
+    for (d, k), value in np.ndenumerate(smc):
+        logs = {"smc": value, WITH_MOVES: value + 1.0, "vb": vb[d][k]}
+        runs = {m: [logs[m] - width, logs[m], logs[m] + width] for m in BY_PARTICLES}
+        rows.append({"tensor": d, "rank": k + 1, **logs, "runs": runs})
+    costs = [
+        {"size": size, "smc_seconds": each, "vb_seconds": each}
+        for size, each in zip((8, 64), seconds, strict=True)
+    ]
+    found = parafac.found_ranks(rows, 2)
+    return {"rows": rows, "found": found, "true_rank": 2, "cost": {"rows": costs}}
+
+
+def test_findings() -> None:
+    good = made_up([[-9.0, -3.0, -4.0]] * 2, [[-9.0, -3.5, -6.0]] * 2, 0.4, (1.0, 1.1))
+    assert list(failing(parafac.EXPERIMENT, good).values()) == [["64³ (+10%)"]]
+    smc = [[-2.0, -3.0, -4.0], [-9.0, -3.0, -4.0]]
+    bad = made_up(smc, [[-9.0, -8.0, -4.0]] * 2, 0.4, (1.0, 1.5))
+    failed = failing(parafac.EXPERIMENT, bad)
+    one = ["tensor 0 (R = 1)"]
+    assert failed["SMC is highest at the true R = 2, in 1 of 2 tensors"] == one
+    assert failed["SMC has no other rank above R = 2 by every run above every run"] == one
+    assert len(failed["VB is highest at the true R = 2, in 0 of 2 tensors"]) == 2
+    assert failed["SMC takes as long on larger tensors as on 8³, to 20%"] == ["64³ (+50%)"]
+    assert len(failed["VB falls below SMC by more at the highest rank than at the true one"]) == 2
+    assert [each["smc_above_truth"] for each in bad["found"]] == [1.0, 0.0]
+    assert [each["smc"] for each in bad["found"]] == [1, 2]
+    assert [each["vb"] for each in bad["found"]] == [3, 3]
+    wide = failing(parafac.EXPERIMENT, made_up(smc, [[-9.0, -8.0, -4.0]] * 2, 0.6, (1.0, 1.0)))
+    assert wide["runs of SMC agree to 1 nat at R = 2"] == [
+        f"tensor {d} (1.2 nats apart)" for d in range(2)
+    ]
+    assert "SMC has no other rank above R = 2 by every run above every run" not in wide
+    low = made_up([[-9.0, -3.0, -4.0]] * 2, [[-8.5, -3.5, -6.0]] * 2, 0.4, (1.0, 1.0))
+    (at,) = [at for claim, at in failing(parafac.EXPERIMENT, low).items() if "bound" in claim]
+    assert at == [f"tensor {d} R = 1 (by 0.5 nats)" for d in range(2)]
 
 
 # --- costs ----------------------------------------------------------------------------------------
 
 
 def test_what_is_measured() -> None:
-    cell = costs.Cell(8, 1, "vb")
-    model = SMALL_COSTS.model(8)
-    X, _ = draw(model, 20, np.random.default_rng([5, costs.DRAWING, 8, 1]))
-    vb = measured(cell, SMALL_COSTS)
-    assert vb.n_cells == len(X.counts) == measured(cell._replace(method="smc"), SMALL_COSTS).n_cells
-    assert 1 < vb.n_epochs <= 1000
-    assert measured(cell, SMALL_COSTS).n_epochs == vb.n_epochs
-    assert measured(cell._replace(method="smc"), SMALL_COSTS).n_epochs == 1
-    assert 0 < vb.seconds < 10
+    model = AllocationModel.cp((8, 8, 8), SMALL_COSTS.rank, SMALL_COSTS.a)
+    X, _ = draw(model, 20, np.random.default_rng([5, parafac.FOR_COSTS, 8, 1]))
+    vb, smc = (measured(8, 1, method, SMALL_COSTS) for method in ("vb", "smc"))
+    assert vb["n_cells"] == smc["n_cells"] == len(X.counts)
+    assert 1 < vb["n_epochs"] <= 1000
+    assert measured(8, 1, "vb", SMALL_COSTS)["n_epochs"] == vb["n_epochs"]
+    assert smc["n_epochs"] == 1
+    assert 0 < vb["seconds"] < 10
 
 
 def test_work_follows_cells_that_are_not_empty() -> None:
     """What VB holds is of the rows that occur: no more for a tensor of 4096 times the cells."""
     held = []
     for size in (16, 256):
-        X, _ = draw(SMALL_COSTS.model(size), 20, np.random.default_rng(0))
-        field = MeanField.of(SMALL_COSTS.model(size), X, "vb")
-        held.append(field.plan.n_state)
-        assert field.plan.n_state <= SMALL_COSTS.rank * (1 + 3 * 20)
+        model = AllocationModel.cp((size, size, size), 5, 30.0)
+        X, _ = draw(model, 20, np.random.default_rng(0))
+        held.append(MeanField.of(model, X, "vb").plan.n_state)
+        assert held[-1] <= 5 * (1 + 3 * 20)
     assert held[1] < 2 * held[0]
 
 
-def test_costs_by_hand() -> None:
-    given = {
-        cell: Cost(cell.size + cell.tensor + 10.0 * (cell.method == "vb"), 7 + cell.tensor, n)
-        for n, cell in enumerate(SMALL_COSTS.cells)
+def test_medians_of_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def made_up(size: int, tensor: int, method: str, _: CostBudget) -> dict[str, Any]:
+        seconds = size + tensor + 10.0 * (method == "vb")
+        return {"seconds": seconds, "n_cells": 7 + tensor, "n_epochs": size + 2 * tensor}
+
+    monkeypatch.setattr(parafac, "measured", made_up)
+    rows, seconds = parafac._costs(SMALL_COSTS, ResultCache())
+    assert seconds["smc"].tolist() == [[2, 3], [8, 9]]
+    assert rows[1] == {
+        "size": 8,
+        "cells": 512,
+        "cells_not_empty": 7.5,
+        "smc_seconds": 8.5,
+        "vb_seconds": 18.5,
+        "vb_epochs": 9.0,
+        "vb_epoch_seconds": pytest.approx((18 / 8 + 19 / 10) / 2),
     }
-    found = cost_curves(SMALL_COSTS, given)
-    assert found.seconds["smc"].tolist() == [[2, 3], [8, 9]]
-    assert found.median_seconds("vb").tolist() == [12.5, 18.5]
-    assert found.n_cells.tolist() == [[7, 8], [7, 8]]
-    assert found.n_epochs.tolist() == [[1, 5], [3, 7]]
-    assert found.median_epoch_seconds[1] == pytest.approx((18 / 3 + 19 / 7) / 2)
-    with pytest.raises(ValueError, match="not those of the settings"):
-        cost_curves(SMALL_COSTS, {})
 
 
-@pytest.mark.parametrize(
-    "bad", [{"n_tokens": 0}, {"rank": 0}, {"n_tensors": 0}, {"n_particles": 1}, {"sizes": (0,)}]
-)
-def test_bad_cost_settings(bad: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        CostSettings(**bad)  # type: ignore[arg-type]
-
-
-def test_the_paper_has_these_settings() -> None:
-    of_ranks, of_costs = RankSettings(), CostSettings()
+def test_the_paper_has_these_budgets() -> None:
+    of_ranks, of_costs = RankBudget(), CostBudget()
     assert (of_ranks.shape, of_ranks.true_rank) == ((20, 25, 30), 5)
     assert (of_ranks.n_tokens, of_ranks.a, of_ranks.ranks[-1]) == (500, 30.0, 15)
     assert (of_costs.n_tokens, of_costs.n_tensors) == (1000, 10)

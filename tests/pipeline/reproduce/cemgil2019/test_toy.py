@@ -3,40 +3,31 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
 from evaluation.allocation.log_marginal import log_marginal
-from evaluation.allocation.marginal_estimate import MarginalEstimate, TimedMarginal, timed
 from models.allocation.model import AllocationModel
-from pipeline.reproduce.cemgil2019 import scores as bam_scores
+from pipeline.reproduce.cemgil2019 import toy
 from pipeline.reproduce.cemgil2019.published import LOG_MARGINAL, RANKS, A
-from pipeline.reproduce.cemgil2019.scores import (
-    SORTED,
-    WITH_MOVES,
-    Effort,
-    cell_seed,
-)
-from pipeline.reproduce.cemgil2019.toy import (
-    BY_PARTICLES,
-    MATRICES,
-    METHODS,
-    PUBLISHED,
-    Cell,
-    ToyComparison,
-    ToySettings,
-    comparison,
-    estimate,
-    log_odds,
-)
+from pipeline.reproduce.cemgil2019.scores import SORTED, WITH_MOVES, Budget, score
+from pipeline.reproduce.cemgil2019.toy import BY_ORDER, MATRICES, METHODS, PUBLISHED, ToyBudget
+from pipeline.reproduce.trials import trial_name, trial_seed
+from tests.pipeline.reproduce.support import failing
 from tests.shared_data import shared_file
 
-SMALL = ToySettings(a=(0.1, 1.0), ranks=(1, 2), effort=Effort(50, 30, 2), seed=1)
+SMALL = Budget(50, 30, 2, seed=1)
 
 
-def scored(settings: ToySettings) -> dict[Cell, TimedMarginal]:
-    return {cell: timed(lambda cell=cell: estimate(cell, settings)) for cell in settings.cells}
+def scored(
+    matrix: str, a: float, rank: int, method: str, budget: Budget, n_jobs: int | None = None
+) -> Any:
+    X, key = MATRICES[matrix], (matrix, a, rank, method)
+    model = AllocationModel.nmf(len(X), len(X.T), rank, a)
+    return score(model, X, method, budget, key, n_jobs)
 
 
 @pytest.mark.shared
@@ -55,161 +46,149 @@ def test_published_figures_are_those_of_the_authors(matrix: str, number: str) ->
 
 def test_exact_is_as_published() -> None:
     for matrix, a, rank in (("X1", 1e-5, 2), ("X1", 1.0, 3), ("X2", 100.0, 2)):
-        found = estimate(Cell(matrix, a, rank, "exact"), SMALL)
-        published = LOG_MARGINAL[matrix]["exact"][A.index(a)][RANKS.index(rank)]
-        assert found.log_marginal == pytest.approx(published, abs=1e-8)
+        found = scored(matrix, a, rank, "exact", SMALL)["log_marginal"]
+        assert found == pytest.approx(toy.published(matrix, "exact", a, rank), abs=1e-8)
+    assert toy.published("X1", "smc", 0.5, 2) is toy.published("X1", "smc", 1.0, 5) is None
 
 
-def test_a_cell_depends_on_its_own_settings_alone() -> None:
-    other = replace(SMALL, a=(1.0, 10.0, 100.0), ranks=(2, 3))
-    for method in (*BY_PARTICLES, "vb"):
-        cell = Cell("X1", 1.0, 2, method)
-        first = estimate(cell, SMALL).repeats
-        assert (estimate(cell, other, n_jobs=2).repeats == first).all()
-        assert (estimate(cell, replace(SMALL, seed=2)).repeats != first).any()
-        assert (estimate(cell._replace(rank=3), SMALL).repeats != first).any()
-    cells = ToySettings().cells
-    assert len({cell_seed(0, cell.name) for cell in cells}) == len(cells)
+def test_a_trial_has_random_numbers_of_its_own() -> None:
+    for method in (*BY_ORDER, "vb"):
+        first = scored("X1", 1.0, 2, method, SMALL)["repeats"]
+        assert (scored("X1", 1.0, 2, method, SMALL, n_jobs=2)["repeats"] == first).all()
+        assert (scored("X1", 1.0, 2, method, replace(SMALL, seed=2))["repeats"] != first).any()
+        assert (scored("X1", 1.0, 3, method, SMALL)["repeats"] != first).any()
+    keys = list(product(MATRICES, A, RANKS, METHODS))
+    assert len({trial_name(*key) for key in keys}) == len(keys)
+    assert len({trial_seed(0, *key) for key in keys}) == len(keys)
+    assert trial_name("least squares, CD", None, 0.5, 3) == "least-squares-CD-0.5-3"
 
 
-@pytest.mark.parametrize("method", BY_PARTICLES)
+@pytest.mark.parametrize("method", BY_ORDER)
 def test_smc_of_a_small_matrix_is_unbiased(method: str) -> None:
-    """One cell, four standard errors; a tenth more than the truth is seen."""
-    settings = replace(SMALL, a=(1.0,), ranks=(2,), effort=Effort(100, 100, 2))
-    found = comparison(settings, scored(settings))
-    assert np.abs(found.ratio_t(method)).max() < 4
-    marginal = {**found.log_marginal, "exact": found.log_marginal["exact"] - np.log(1.1)}
-    shifted = replace(found, log_marginal=marginal)
-    assert shifted.ratio_t(method).min() > 4
+    """Four standard errors; a tenth more than the truth is seen."""
+    for matrix in MATRICES:
+        found = scored(matrix, 1.0, 2, method, Budget(100, 100, 2, seed=1))
+        exact = scored(matrix, 1.0, 2, "exact", SMALL)["log_marginal"]
+        t, shifted = toy.ratio_t([found, found], np.array([exact, exact - np.log(1.1)]))
+        assert abs(t) < 4 < shifted
 
 
 def test_sorted_order_varies_less() -> None:
     """At 50 particles and a = .1; a deviation of 150 runs is known to a tenth or so."""
-    settings = replace(SMALL, a=(0.1,), ranks=(3,), effort=Effort(50, 150, 2))
-    cells = {method: Cell("X1", 0.1, 3, method) for method in BY_PARTICLES}
-    ratio = {
-        method: np.exp(estimate(cell, settings).repeats - LOG_MARGINAL["X1"]["exact"][4][2])
-        for method, cell in cells.items()
+    budget, exact = Budget(50, 150, 2, seed=1), toy.published("X1", "exact", 0.1, 3)
+    deviation = {
+        method: np.exp(scored("X1", 0.1, 3, method, budget)["repeats"] - exact).std()
+        for method in BY_ORDER
     }
-    assert ratio[SORTED].std() < 0.6 * ratio["smc"].std()
+    assert deviation[SORTED] < 0.6 * deviation["smc"]
 
 
-def test_arrays_are_those_of_the_cells() -> None:
-    scores = scored(SMALL)
-    found = comparison(SMALL, scores)
+def test_one_component_is_exact() -> None:
+    """With one value there is nothing to sum over: no run differs, and VB is exact."""
     for method in METHODS:
-        for cell in (each for each in SMALL.cells if each.method == method):
-            at = list(MATRICES).index(cell.matrix), SMALL.a.index(cell.a), cell.rank - 1
-            assert found.log_marginal[method][at] == scores[cell].estimate.log_marginal
-            if method in PUBLISHED:
-                published = LOG_MARGINAL[cell.matrix][method][A.index(cell.a)][cell.rank - 1]
-                assert found.published[method][at] == published
-    # With one value there is nothing to sum over: no run differs, and VB is exact.
-    for method in BY_PARTICLES:
-        assert found.error(method).shape == found.standard_error[method].shape == (2, 2, 2)
-        assert np.isnan(found.ratio_t(method)[..., 0]).all()
-        assert np.isfinite(found.ratio_t(method)[..., 1]).all()
-    for method in (*BY_PARTICLES, "vb"):
-        np.testing.assert_allclose(
-            found.log_marginal[method][..., 0], found.log_marginal["exact"][..., 0], atol=1e-9
-        )
-    assert (found.log_marginal["vb"] < found.log_marginal["exact"] + 1e-9).all()
-    with pytest.raises(ValueError, match="not those of the settings"):
-        comparison(replace(SMALL, a=(1.0,)), scores)
+        found = scored("X2", 0.1, 1, method, SMALL)
+        exact = scored("X2", 0.1, 1, "exact", SMALL)["log_marginal"]
+        assert found["log_marginal"] == pytest.approx(exact, abs=1e-9)
+        if method in BY_ORDER:
+            assert math.isnan(toy.ratio_t([found], np.array([exact]))[0])
 
 
-def made_up(smc: list[float], exact: list[float], error: list[float]) -> ToyComparison:
-    """The same numbers for both matrices, at one a that nobody published."""
-    settings = ToySettings(a=(0.5,), ranks=(1, 2, 3), effort=Effort(n_repeats=4))
-    arrays = [np.broadcast_to(np.array(row), (2, 1, 3)) for row in (smc, exact, error)]
-    marginal = {"smc": arrays[0], SORTED: arrays[1], "exact": arrays[1], "vb": arrays[1] - 1}
-    repeats = arrays[1][..., None] + np.log(np.array([0.5, 1.0, 1.5, 2.0]))
-    return ToyComparison(
-        settings,
-        marginal,
-        {"smc": arrays[2], SORTED: arrays[2]},
-        {"smc": repeats, SORTED: repeats + 1.0},
-    )
-
-
-def test_statistics_by_hand() -> None:
-    found = made_up([-3.0, -2.0, -2.5], [-3.0, -2.2, -2.1], [0.0, 0.3, 0.4])
-    assert found.error("smc")[0, 0].tolist() == pytest.approx([0.0, 0.2, -0.4])
-    assert found.best_rank("smc").tolist() == [[2], [2]]
-    assert found.best_rank("exact").tolist() == [[3], [3]]
-    assert found.error(SORTED)[0, 0].tolist() == [0.0, 0.0, 0.0]
-    assert found.gap(SORTED, 0, 0) == (0.0, 0.0)
-    assert found.gap("smc", 0, 0) == pytest.approx((0.5, 0.5))
-    deviation = np.std([0.5, 1.0, 1.5, 2.0], ddof=1)
-    assert found.ratio_t(SORTED)[1, 0, 0] > found.ratio_t("smc")[1, 0, 0]
-    assert found.ratio_t("smc")[1, 0].tolist() == pytest.approx([0.25 / (deviation / 2)] * 3)
-    share = np.exp([-3.0, -2.0, -2.5])
-    expected = np.log(share / share.sum())
-    assert found.log_odds["smc"][0, 0].tolist() == pytest.approx(expected.tolist())
-    assert np.isnan(found.published["smc"]).all()
-    same = made_up([-3.0, -2.0, -2.5], [-3.0, -2.0, -2.1], [0.0, 0.3, 0.4])
-    assert same.gap("smc", 1, 0) == (0.0, 0.0)
+def test_rows_by_hand() -> None:
+    runs = np.log([0.5, 1.0, 1.5, 2.0])
+    values = {"exact": (-3.0, -2.2, -2.1), "smc": (-3.0, -2.0, -2.5), "vb": (-4.0, -3.2, -3.1)}
+    values[SORTED] = values["exact"]
+    scores = {
+        ("X1", 0.5, rank, method): {
+            "log_marginal": values[method][k],
+            "standard_error": (0.0, 0.3, 0.4)[k],
+            "repeats": values["exact"][k] + runs + (method == SORTED),
+        }
+        for (k, rank), method in product(enumerate((1, 2, 3)), METHODS)
+    }
+    rows = toy.rows_of(scores, "X1", 0.5, (1, 2, 3))
+    assert [row["rank"] for row in rows] == [1, 2, 3]
+    assert [row["error"]["smc"] for row in rows] == pytest.approx([0.0, 0.2, -0.4])
+    assert [row["error"][SORTED] for row in rows] == [0.0, 0.0, 0.0]
+    deviation = np.std(np.exp(runs), ddof=1)
+    assert [row["t"]["smc"] for row in rows] == pytest.approx([0.25 / (deviation / 2)] * 3)
+    assert rows[0]["t"][SORTED] > rows[0]["t"]["smc"]
+    share = np.exp(values["smc"])
+    odds = np.log(share / share.sum()).tolist()
+    assert [row["log_odds"]["smc"] for row in rows] == pytest.approx(odds)
+    assert [row["published"]["smc"] for row in rows] == [None] * 3
+    failed = failing(toy.EXPERIMENT, {"rows": rows})
+    assert failed["SMC: prefers the rank that exact does"] == [
+        "X1 a = 0.5 (K = 2 for 3, by 0.5 ± 0.5)"
+    ]
 
 
 def test_the_error_of_log_odds_by_simulation() -> None:
     means, errors = np.array([-3.0, -2.0, -2.5]), np.array([0.001, 0.003, 0.004])
-    found = made_up(means.tolist(), means.tolist(), errors.tolist())
     draws = np.random.default_rng(0).normal(means, errors, (20_000, 3))
-    simulated = log_odds(draws).std(axis=0)
+    simulated = toy.log_odds(draws).std(axis=0)
     # A standard deviation of 20,000 draws is known to half a percent.
-    np.testing.assert_allclose(found.log_odds_standard_error("smc")[0, 0], simulated, rtol=0.025)
+    found = toy.log_odds_error(toy.log_odds(means), errors)
+    np.testing.assert_allclose(found, simulated, rtol=0.025)
 
 
-def test_what_is_timed() -> None:
-    given = MarginalEstimate(-1.0, 0.0, "exact", "exact", 3, np.array([-1.0]))
-    score = timed(lambda: given)
-    assert score.estimate is given
-    assert 0 <= score.seconds < 1
+def made_up(change: dict[str, float], noise: float = 0.01) -> dict[str, Any]:
+    """A result at the published figures, but for changes to X1 at K = 2 of some methods."""
+    ratio = np.log(1 + noise * np.resize([1.0, -1.0], 100))
+    scores = {}
+    for matrix, a, rank, method in product(MATRICES, (0.1, 1.0), RANKS, METHODS):
+        value = toy.published(matrix, "exact" if method in BY_ORDER else method, a, rank)
+        assert value is not None
+        value += change.get(method, 0.0) if (matrix, rank) == ("X1", 2) else 0.0
+        scores[matrix, a, rank, method] = {
+            "log_marginal": value,
+            "standard_error": 0.1 * noise,
+            "repeats": value + ratio,
+        }
+    places = product(MATRICES, (0.1, 1.0))
+    return {"rows": [row for at in places for row in toy.rows_of(scores, *at, RANKS)]}
 
 
-def test_the_paper_has_these_settings() -> None:
-    settings = ToySettings()
-    effort = settings.effort
-    assert (effort.n_particles, effort.n_repeats, effort.n_starts) == (1000, 100, 100)
-    assert [round(math.log10(a)) for a in settings.a] == list(range(-5, 6))
-    assert len(settings.cells) == 2 * 11 * 4 * len(METHODS)
+def test_findings() -> None:
+    # VB of X2 prefers K = 2, where exact prefers 3 and 4: so it is published.
+    vb_of_2 = ["X2 a = 0.1 (K = 2 for 3)", "X2 a = 1 (K = 2 for 4)"]
+    places = ["X1 a = 0.1", "X1 a = 1"]
+    assert list(failing(toy.EXPERIMENT, made_up({})).values()) == [vb_of_2]
+    low = failing(toy.EXPERIMENT, made_up({"smc": -2.0}))
+    assert (
+        "X1 a = 0.1 (K = 1 for 2, by 1.4 ± 0.0014)" in low["SMC: prefers the rank that exact does"]
+    )
+    assert len(low["SMC: where not, by less than 2.58 standard errors"]) == 2
+    assert low["SMC: within 0.02 nats of exact from a = 0.1 on"] == [
+        f"{place} K = 2 (-2.000 ± 0.001)" for place in places
+    ]
+    assert len(low["SMC: p / exact is 1, |t| < 2.58 in all 16 that vary"]) == 2
+    other = failing(toy.EXPERIMENT, made_up({SORTED: -2.0}))
+    assert len(other["SMC, sorted order: within 0.02 nats of exact from a = 0.1 on"]) == 2
+    assert not any(claim.startswith("SMC:") for claim in other)
+    still = failing(toy.EXPERIMENT, made_up({"smc": 1e-7}, noise=0.0))
+    exactly = still["SMC: the exact value where its runs do not vary, to 1e-8 nats"]
+    assert exactly == [f"{place} K = 2" for place in places]
+    vb = failing(toy.EXPERIMENT, made_up({"vb": 9.0}))
+    assert vb["VB is below exact"] == [f"{place} K = 2" for place in places]
+    assert vb["VB prefers another rank for X1 up to a = 1"] == places
+    worse = failing(toy.EXPERIMENT, made_up({"vb": -1e-4}))
+    assert len(worse["VB is at least as high as published, to 1e-6 nats"]) == 2
+    wrong = failing(toy.EXPERIMENT, made_up({"exact": 1e-6}))
+    assert wrong["exact is as published, to 1e-8 nats"] == [f"{place} K = 2" for place in places]
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"a": ()},
-        {"a": (0.0,)},
-        {"ranks": (0,)},
-    ],
-)
-def test_bad_settings(bad: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        ToySettings(**bad)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "bad", [{"n_particles": 1}, {"n_repeats": 1}, {"n_starts": 0}, {"n_moves": 0}]
-)
-def test_bad_effort(bad: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        Effort(**bad)
+def test_the_paper_has_this_budget() -> None:
+    budget = ToyBudget()
+    assert (budget.n_particles, budget.n_repeats, budget.n_starts) == (1000, 100, 100)
+    assert [round(math.log10(a)) for a in budget.a] == list(range(-5, 6))
 
 
 def test_smc_with_moves_has_fewer_particles() -> None:
-    effort = Effort(n_particles=50, n_repeats=3, n_moves=7)
-    assert effort.n_particles_with_moves == 5
-    assert Effort(n_particles=2).n_particles_with_moves == 2
-    model = AllocationModel.nmf(3, 4, 2, 1.0)
-    found = bam_scores.estimate(model, MATRICES["X1"], WITH_MOVES, effort, 4)
-    same = log_marginal(
-        model,
-        MATRICES["X1"],
-        "smc",
-        n_particles=5,
-        n_repeats=3,
-        n_moves=7,
-        random_state=4,
-    )
-    assert (found.repeats == same.repeats).all()
-    assert found.n_particles == 5
+    budget = Budget(n_particles=50, n_repeats=3, n_moves=7, seed=4)
+    assert Budget(n_particles=2).n_particles_with_moves == 2
+    model, X = AllocationModel.nmf(3, 4, 2, 1.0), MATRICES["X1"]
+    found = score(model, X, WITH_MOVES, budget, ("a trial",))
+    seed = trial_seed(4, "a trial")
+    same = log_marginal(model, X, "smc", n_particles=5, n_repeats=3, n_moves=7, random_state=seed)
+    assert (found["repeats"] == same.repeats).all()
+    assert found["n_particles"] == budget.n_particles_with_moves == 5
