@@ -25,7 +25,7 @@ from evaluation.lda.annealed import (
 from evaluation.lda.simulate import checked_lengths
 from evaluation.methods import fitted_topics, scoring_of
 from evaluation.scorer import log_likelihood
-from models.allocation.cell_counts import check_whole
+from models.checks import check_whole
 from models.counts import checked_counts
 from models.seed import seed_from
 

@@ -14,7 +14,7 @@ from evaluation.document_blocks import DocumentBlock, check_possible
 from evaluation.exact_cost import MAX_MEMORY
 from evaluation.methods import fitted_topics, scoring_of
 from evaluation.monte_carlo.target_error import sample_to_target
-from models.allocation.cell_counts import check_whole
+from models.checks import check_whole
 from models.counts import checked_counts
 from models.parallel import effective_n_jobs
 from models.seed import seed_from

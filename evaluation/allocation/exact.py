@@ -9,9 +9,9 @@ import numpy as np
 
 from evaluation.allocation.frontier import Frontier, MarginalCostError
 from evaluation.allocation.marginal_estimate import MarginalEstimate
-from models.allocation.cell_counts import check_whole
 from models.allocation.inference_plan import plan_of
 from models.allocation.sequence import log_orders, log_total_probability
+from models.checks import check_whole
 
 if TYPE_CHECKING:
     from models.allocation.cell_counts import CellCounts

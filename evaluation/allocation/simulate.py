@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import networkx as nx
 import numpy as np
 
-from models.allocation.cell_counts import CellCounts, check_whole
+from models.allocation.cell_counts import CellCounts
+from models.checks import check_whole
 
 if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints, Rng

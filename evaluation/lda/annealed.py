@@ -20,7 +20,7 @@ from evaluation.monte_carlo.annealed_chains import (
 )
 from evaluation.monte_carlo.by_document import Score, for_documents, sampled
 from evaluation.monte_carlo.log_mean import log_mean_of
-from models.allocation.cell_counts import check_whole
+from models.checks import check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

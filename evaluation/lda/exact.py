@@ -15,7 +15,7 @@ from evaluation.estimate import LikelihoodEstimate
 from evaluation.exact_cost import MAX_MEMORY, Costs, check_costs, readable_bytes
 from evaluation.lda.count_filter import SMALLEST, filter_counts
 from evaluation.monte_carlo.by_document import for_documents
-from models.allocation.cell_counts import check_whole
+from models.checks import check_whole
 from models.parallel import effective_n_jobs
 
 if TYPE_CHECKING:

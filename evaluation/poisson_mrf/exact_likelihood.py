@@ -31,7 +31,7 @@ from scipy.special import betaln, comb, gammaln, logsumexp
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.exact_cost import MAX_MEMORY, Costs, check_costs
 from evaluation.monte_carlo.by_document import for_documents
-from models.allocation.cell_counts import check_whole
+from models.checks import check_whole
 from models.kernel import kernel
 from models.parallel import effective_n_jobs
 

@@ -24,7 +24,7 @@ from scipy import sparse
 
 from evaluation.document_blocks import DocumentBlock
 from evaluation.poisson_mrf.map_assignment import map_assignment
-from models.allocation.cell_counts import check_whole
+from models.checks import check_whole
 from models.counts import checked_counts
 from models.poisson_mrf.field_fitting import FieldSettings
 from models.poisson_mrf.mixture import LPMRFMixture

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from evaluation.topics.distance import cross_distances
-from models.allocation.cell_counts import check_whole
+from models.checks import check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

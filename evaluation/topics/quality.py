@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.allocation.cell_counts import check_whole
+from models.checks import check_whole
 
 if TYPE_CHECKING:
     from evaluation.arrays import Floats

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from evaluation.topics.distance import normalised_rows
-from models.allocation.cell_counts import check_whole
+from models.checks import check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

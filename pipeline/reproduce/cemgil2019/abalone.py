@@ -23,7 +23,7 @@ from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.particles.posterior_sample import posterior_sample
 from models.allocation.sequence import rate_of
-from pipeline.allocation.csv_lines import csv_lines
+from pipeline.allocation.letter_pairs import csv_lines
 from pipeline.errors import UsageError
 from pipeline.figures.style import INK, bar_style
 from pipeline.reproduce.cemgil2019.rank_scores import Curves, curve_tables, draw_curves, score_rows
