@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pipeline.report.sections import LikelihoodRow, Report, RunReport
 
 SCRIPTS = (
-    *("page_base.js", "page_explorer.js", "page_search.js", "page_documents.js"),
-    "page_runs.js",
+    *("page_base.js", "page_relevance_slider.js", "page_topic_drawings.js", "page_search.js"),
+    *("page_documents.js", "page_runs.js"),
 )
 STYLES = ("page.css", "page_sections.css", "page_print.css")
 _BY_TRUST = ("exact", "unbiased", "lower bound", "biased", "plug-in", "upward biased")

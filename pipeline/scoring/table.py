@@ -116,7 +116,7 @@ def _ranked_by_words(result: dict[str, Any]) -> str:
     if not costly:
         return ""
     return (
-        "not comparable as they stand: words that are not scored cost "
+        "not comparable as they are: words that are not scored cost "
         f"{', '.join(costly)} nats a word\nby which {best} is ahead: this ranks vocabularies more "
         "than models; train them with the same vocabulary"
     )

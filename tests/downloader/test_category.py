@@ -125,6 +125,19 @@ def test_pages_that_continue_after_all_that_was_requested(client):
     check_refused(client, "pageids", said, "it continues")
 
 
+def test_a_title_that_continues_after_all_that_was_requested(client):
+    inner = tree(("A", "p"))
+
+    def answer(asked: Ask) -> object:
+        said: Any = inner(asked)
+        return said | {"continue": {"x": "1"}} if "titles" in asked else said
+
+    with serving(Scripted(answer)) as url:
+        source = Category(MediaWikiApi(impatient(client), url), "A")
+        with pytest.raises(UnusableAnswerError, match="it continues"):
+            source.total()
+
+
 @pytest.mark.parametrize("n_pages", [-1, True, "7", 10**9 + 1, 2**63 - 1])
 def test_a_category_of_more_pages_than_there_can_be(client, n_pages):
     inner = tree(("A", "p"))
