@@ -18,11 +18,15 @@ def test_results_of_every_item_once(two):
     assert list(two.map(tasks.double, [])) == []
 
 
-def test_as_they_come(two):
-    """The first takes long: most others are there before it."""
-    order = [index for index, _ in two.map(tasks.slow_if_first, range(20))]
-    assert sorted(order) == list(range(20))
+def test_as_they_come(two, tmp_path):
+    """The first waits until most others are there."""
+    first, order = tmp_path / "first", []
+    for index, _ in two.map(tasks.wait_for, [str(first)] + [str(tmp_path)] * 19):
+        order.append(index)
+        if len(order) == 11:
+            first.touch()
     assert order.index(0) > 10
+    assert sorted(order) == list(range(20))
     assert list(two.ordered_map(tasks.slow_if_first, range(20))) == list(range(20))
 
 
@@ -125,31 +129,38 @@ def test_an_exception_of_the_items_is_raised_and_the_rest_cancelled(two):
 
 @pytest.mark.parametrize("name", ["map", "ordered_map"])
 def test_what_is_under_way_is_cancelled_when_nobody_waits(two, tmp_path, name):
-    def items():
-        yield from range(40)
+    def n_begun():
+        return len(list(tmp_path.glob("began-*")))
 
-    directory = str(tmp_path)
-    function = partial(tasks.note_and_wait, directory=directory, end="end")
-    results = getattr(two, name)(function, items(), ahead=4)
-    cancelled = []
-    cancel = RemoteTask.cancel
-
-    def noted(work):
-        cancelled.append(work)
-        cancel(work)
-
-    (tmp_path / "end").touch()
+    function = partial(tasks.note_and_wait, directory=str(tmp_path))
+    results = getattr(two, name)(function, range(40), ahead=4)
     next(results)
-    (tmp_path / "end").unlink()
-    with mock.patch.object(RemoteTask, "cancel", noted):
+    wait_until(lambda: n_begun() == 3)  # the first, and one that each of the two workers is at
+    cancelled, cancel = [], RemoteTask.cancel
+    with mock.patch.object(
+        RemoteTask, "cancel", lambda work: cancelled.append(work) or cancel(work)
+    ):
         results.close()
-    assert cancelled
-    began = len(list(tmp_path.glob("began-*")))
-    (tmp_path / "end").touch()  # those that had begun come to their end
-    time.sleep(0.3)
-    assert len(list(tmp_path.glob("began-*"))) <= began + 2
+    # Messages to a worker keep their order: one that has the next task knows what is cancelled.
+    last = [two.submit_to(worker, tasks.double, 1) for worker in two.addresses]
+    wait_until(lambda: all(two.client.run(has_ready, [each.key for each in last]).values()))
+    (tmp_path / "end").touch()
+    assert [each.result() for each in last] == [2, 2]
+    assert n_begun() == 3
+    assert len(cancelled) > 2
     assert all(each.future.status == "cancelled" for each in cancelled)
     assert list(two.ordered_map(tasks.double, range(3))) == [0, 2, 4]
+
+
+def has_ready(keys, dask_worker):
+    return any(task.key in keys for task in dask_worker.state.ready)
+
+
+def wait_until(is_so):
+    end = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("max_worker_deaths", [1, 2])
@@ -167,7 +178,8 @@ def test_a_task_at_which_workers_die_is_named(two, tmp_path, max_worker_deaths):
 def test_tasks_that_died_beside_others_are_tried_alone(two, tmp_path, name):
     log, once = tmp_path / "log", (0, 4, 5, 19)
     function = partial(tasks.killed, log=str(log), always=(), once=once)
-    found = list(getattr(two, name)(function, range(20), max_worker_deaths=1))
+    most = {"max_worker_deaths": 1} if name == "map" else {}
+    found = list(getattr(two, name)(function, range(20), **most))
     if name == "map":
         found = [doubled for _, doubled in sorted(found)]
     assert found == [2 * i for i in range(20)]
