@@ -1,4 +1,4 @@
-"""Counts for the Gamma-Poisson experiments: files in any format, or the built-in sample."""
+"""Counts for experiments: files of --counts in any format, or the built-in sample."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy import sparse
 
 from corpora import ArticleStore, CorpusFormatError, Pruning, build_corpus, read_corpus
 from corpora.formats.registry import UnknownFormatError, format_of
-from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary, stem_of
+from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary, stem_of, words_of
 from models.parallel import effective_n_jobs
 from models.saved import DAMAGE
 from pipeline.downloads.download import download
@@ -29,30 +29,24 @@ logger = logging.getLogger(__name__)
 
 SAMPLE = "sample"
 PRUNING = Pruning(no_below=5, no_above=0.5)
-"""Of the sample's words, as in the paper (Sec. 6.1)."""
+"""Pruning of the sample's words, as in Capdevila et al. 2018 (Sec. 6.1)."""
 
 
 class Named(NamedTuple):
-    """One corpus, as far as the experiments need it."""
+    """Counts (D, V) of one corpus, and its words (V,) where an experiment needs them."""
 
     name: str
     counts: sparse.csr_array
-    """(D, V)"""
+    words: tuple[str, ...] = ()
 
 
 def corpora_of(settings: ReproduceSettings) -> list[Named]:
-    """The files of --counts, or the sections of the built-in sample's articles.
+    """Return the files of --counts, or the sections of the built-in sample's articles.
 
-    Raises
-    ------
-    UsageError
-        If a name does not tell a format, or two files would have one name in tables.
-    FileNotFoundError
-        If a file is missing.
-    CorpusFormatError
-        If a file is not what its format says.
+    Raises UsageError if a file's format is unknown, or two files would have one name in tables;
+    FileNotFoundError if one is missing; CorpusFormatError if one is malformed.
     """
-    paths = [part.strip() for part in settings.counts.split(",") if part.strip()]
+    paths = _paths(settings)
     if not paths:
         return [sample(settings.threads)]
     for path in paths:
@@ -68,24 +62,84 @@ def corpora_of(settings: ReproduceSettings) -> list[Named]:
     return [Named(name, read_counts(path)) for name, path in zip(names, paths, strict=True)]
 
 
+def one_corpus(settings: ReproduceSettings) -> Named:
+    """Return the only one of `corpora_of`; raises UsageError if there are several files."""
+    _one_path(settings)
+    return corpora_of(settings)[0]
+
+
+def words_of_counts(settings: ReproduceSettings) -> Named:
+    """Return the one file of --counts with its words, or the built-in sample.
+
+    Words are those of --vocabulary, by default of a file beside the counts. Raises UsageError if
+    there are several files, a format is unknown, or words are missing or too few or many; else as
+    `corpora_of`.
+    """
+    path, vocabulary = _one_path(settings), settings.vocabulary or None
+    if not path:
+        if vocabulary:
+            raise UsageError("--vocabulary is of --counts: give both, or leave it out")
+        return sample(settings.threads)
+    try:
+        return _with_words(path, vocabulary)
+    except UnknownFormatError as error:
+        raise UsageError(f"--counts: {error}, or .npz as SciPy writes it") from error
+    except FileNotFoundError as error:
+        if error.errno is not None:  # a file that was named is missing
+            raise
+        raise UsageError(f"--vocabulary: {error}") from error
+
+
+def _with_words(path: str, vocabulary: str | None) -> Named:
+    if not Path(path).exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    is_npz = _is_npz(path)
+    if vocabulary is None and (is_npz or format_of(path).vocabulary == "needed"):
+        vocabulary = str(find_vocabulary(path))
+    if not is_npz:
+        corpus = read_corpus(path, "", vocabulary)
+        return Named(name_of(path), corpus.counts, corpus.vocabulary)
+    counts = read_counts(path)
+    n_words = counts.shape[1]
+    words = words_of(path, vocabulary)
+    if words is None:
+        words = tuple(map(str, range(n_words)))
+    if len(words) != n_words:
+        raise UsageError(
+            f"--vocabulary: {vocabulary} has {len(words):,} words, {path} has counts of "
+            f"{n_words:,}: give the words of its columns, a line each"
+        )
+    return Named(name_of(path), counts, words)
+
+
+def _paths(settings: ReproduceSettings) -> list[str]:
+    return [part.strip() for part in settings.counts.split(",") if part.strip()]
+
+
+def _one_path(settings: ReproduceSettings) -> str:
+    """Return the only file of --counts; empty if there is none."""
+    paths = _paths(settings)
+    if len(paths) > 1:
+        raise UsageError(f"--counts: expected one file, found {len(paths)}")
+    return paths[0] if paths else ""
+
+
+def _is_npz(path: str) -> bool:
+    return Path(path).suffix == ".npz" and not Path(path).is_dir()
+
+
 def name_of(path: str) -> str:
-    """NAME of docword.NAME.txt.gz, NAME.npz, of a directory its own."""
+    """Return NAME of docword.NAME.txt.gz or NAME.npz; the name of a directory is its own."""
     return Path(path).resolve().name if Path(path).is_dir() else stem_of(path)
 
 
 def read_counts(path: str) -> sparse.csr_array:
-    """Counts (D, V) in a format that `convert` reads, or in SciPy's `.npz`.
+    """Return counts (D, V) in a format that `convert` reads, or in SciPy's `.npz`.
 
-    Words are not needed, so that a vocabulary beside the file may be missing.
-
-    Raises
-    ------
-    UsageError
-        If the name does not tell the format.
-    CorpusFormatError
-        If the file is not what its format says.
+    The vocabulary may be missing. Raises UsageError if the format is unknown; CorpusFormatError if
+    the file is malformed.
     """
-    if Path(path).suffix == ".npz" and not Path(path).is_dir():
+    if _is_npz(path):
         return _read_npz(path)
     try:
         kind = format_of(path)
@@ -100,14 +154,15 @@ def read_counts(path: str) -> sparse.csr_array:
 
 
 def sample(threads: int) -> Named:
-    """Sections of the built-in sample, whose store is that of `train`, with its words by spaCy."""
+    """Return the sections of the built-in sample, in the store of `train`, with words by spaCy."""
     if not Path(SAMPLE_STORE).exists():
         logger.info("no --counts: taking the built-in sample of Wikipedia articles")
     download(DownloadSettings(output=SAMPLE_STORE, threads=threads))
     store = ArticleStore(SAMPLE_STORE)
     settings = decide_documents(TrainSettings(articles=SAMPLE_STORE), len(store))
     tokens = tokens_of(store, text_settings(settings), effective_n_jobs(threads))
-    return Named(SAMPLE, build_corpus(tokens, lambda _: True, PRUNING).counts)
+    corpus = build_corpus(tokens, lambda _: True, PRUNING)
+    return Named(SAMPLE, corpus.counts, corpus.vocabulary)
 
 
 def _read_npz(path: str) -> sparse.csr_array:

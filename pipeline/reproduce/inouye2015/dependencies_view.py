@@ -5,32 +5,24 @@ Dependencies are ranked by Φ, as in the paper, and by their effect on the count
 
 from __future__ import annotations
 
-import errno
-import os
 import time
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora import ArticleStore, build_corpus, read_corpus
-from corpora.formats.registry import UnknownFormatError, format_of
-from corpora.formats.vocabulary_file import find_vocabulary, words_of
 from models import SavedModel
-from models.parallel import effective_n_jobs
 from models.poisson_mrf.topic_matrices import map_assignment
 from models.poisson_mrf.topic_model import LPMRFTopicModel
 from models.poisson_mrf.topics import LPMRFTopics
 from models.saved import ModelFormatError
 from pipeline.cache.keys import key_of
-from pipeline.downloads.download import download
 from pipeline.errors import UsageError
 from pipeline.figures.word_graph import dependency_figure
 from pipeline.progress import Progress
 from pipeline.reproduce.claims import finding
-from pipeline.reproduce.counts import PRUNING, SAMPLE, name_of, read_counts
+from pipeline.reproduce.counts import words_of_counts
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note
 from pipeline.reproduce.inouye2015.dependencies import (
     KINDS,
@@ -42,19 +34,14 @@ from pipeline.reproduce.inouye2015.dependencies import (
     training_part,
 )
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, text_table
-from pipeline.runs.run_directory import SAMPLE_STORE
 from pipeline.runs.topics import topic_rows
 from pipeline.runs.word_dependencies import SORTED_BY, strongest_dependencies
-from pipeline.settings import DownloadSettings, TrainSettings
-from pipeline.text.documents import decide_documents, tokens_of
-from pipeline.text.settings import text_settings
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 
 if TYPE_CHECKING:
-    from scipy import sparse
-
     from pipeline.cache.results import ResultCache
     from pipeline.reproduce.claims import Finding
+    from pipeline.reproduce.counts import Named
     from pipeline.reproduce.settings import ReproduceSettings
 
 NAME = "lpmrf-dependencies"
@@ -73,21 +60,11 @@ HALF = 5
 """Published entries of ten that must be found."""
 
 
-class CountsOfWords(NamedTuple):
-    """One corpus with its vocabulary."""
-
-    name: str
-    counts: sparse.csr_array
-    """(D, V)"""
-    words: tuple[str, ...]
-    """(V,)"""
-
-
 @dataclass(frozen=True, eq=False)
 class Learned:
     """A model and what it was learned from."""
 
-    corpus: CountsOfWords
+    corpus: Named
     """Nine tenths of the documents."""
     model: SavedModel
     penalty: float
@@ -130,63 +107,8 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     return Found(as_json(made), made)
 
 
-def words_of_counts(settings: ReproduceSettings) -> CountsOfWords:
-    """Return the counts of --counts with their words, or of the built-in sample's sections.
-
-    Raises UsageError if there are several files, or format or words are unclear; CorpusFormatError
-    if a file is malformed.
-    """
-    path, vocabulary = settings.counts.strip(), settings.vocabulary or None
-    if not path:
-        if vocabulary:
-            raise UsageError("--vocabulary is of --counts: give both, or leave it out")
-        return _sample(settings.threads)
-    if "," in path:
-        raise UsageError(f"--counts: {NAME} is of one file, found {path}")
-    if not Path(path).exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    try:
-        return _read(path, vocabulary)
-    except UnknownFormatError as error:
-        raise UsageError(f"--counts: {error}, or .npz as SciPy writes it") from error
-    except FileNotFoundError as error:
-        if error.errno is not None:  # a file that was named is missing
-            raise
-        raise UsageError(f"--vocabulary: {error}") from error
-
-
-def _read(path: str, vocabulary: str | None) -> CountsOfWords:
-    """Read counts with their words, by default from a file beside them."""
-    is_npz = Path(path).suffix == ".npz" and not Path(path).is_dir()
-    if vocabulary is None and (is_npz or format_of(path).vocabulary == "needed"):
-        vocabulary = str(find_vocabulary(path))
-    if not is_npz:
-        corpus = read_corpus(path, "", vocabulary)
-        return CountsOfWords(name_of(path), corpus.counts, corpus.vocabulary)
-    counts = read_counts(path)
-    words = words_of(path, vocabulary)
-    if words is None:
-        words = tuple(str(w) for w in range(counts.shape[1]))
-    if len(words) != counts.shape[1]:
-        raise UsageError(
-            f"--vocabulary: {vocabulary} has {len(words):,} words, {path} has counts of "
-            f"{counts.shape[1]:,}: give the words of its columns, a line each"
-        )
-    return CountsOfWords(name_of(path), counts, words)
-
-
-def _sample(threads: int) -> CountsOfWords:
-    """Count the sections of the built-in sample, as for the Gamma-Poisson experiments."""
-    download(DownloadSettings(output=SAMPLE_STORE, threads=threads))
-    store = ArticleStore(SAMPLE_STORE)
-    settings = decide_documents(TrainSettings(articles=SAMPLE_STORE), len(store))
-    tokens = tokens_of(store, text_settings(settings), effective_n_jobs(threads))
-    corpus = build_corpus(tokens, lambda _: True, PRUNING)
-    return CountsOfWords(SAMPLE, corpus.counts, corpus.vocabulary)
-
-
 def _trained(
-    trainer: LPMRFTopicModel, corpus: CountsOfWords, cache: ResultCache
+    trainer: LPMRFTopicModel, corpus: Named, cache: ResultCache
 ) -> tuple[LPMRFTopics, float]:
     """Train from the cached checkpoint; return the topics and the seconds spent."""
     settings = {name: value for name, value in trainer.get_params().items() if name != "n_jobs"}

@@ -13,7 +13,7 @@ from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.reproduce.claims import finding
-from pipeline.reproduce.counts import Named, corpora_of
+from pipeline.reproduce.counts import Named, one_corpus
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, plain
 from pipeline.reproduce.inouye2015.published import ANY_WIKIPEDIA
 from pipeline.reproduce.inouye2015.scaling import (
@@ -71,10 +71,7 @@ def protocol(settings: ReproduceSettings, n_words: int) -> ScalingSettings:
 
 def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     """Time all parts; cached times are taken as they are."""
-    corpora = corpora_of(settings)
-    if len(corpora) > 1:
-        raise UsageError(f"--counts: {NAME} is of one file, found {len(corpora)}")
-    (corpus,) = corpora
+    corpus = one_corpus(settings)
     counts = corpus.counts
     wanted = protocol(settings, counts.shape[1])
     n_threads = effective_n_jobs(settings.threads)

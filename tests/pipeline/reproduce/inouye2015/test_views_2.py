@@ -21,7 +21,8 @@ from models.poisson_mrf.topic_model import LPMRFTopicModel
 from models.poisson_mrf.topics import LPMRFTopics
 from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted, UsageError
-from pipeline.reproduce.counts import Named
+from pipeline.reproduce import counts as experiment_counts
+from pipeline.reproduce.counts import Named, words_of_counts
 from pipeline.reproduce.experiment import Found
 from pipeline.reproduce.inouye2015 import dependencies_view as lpmrf_dependencies
 from pipeline.reproduce.inouye2015 import scaling as timed
@@ -32,7 +33,7 @@ from pipeline.reproduce.inouye2015.dependencies import (
     compared,
     training_part,
 )
-from pipeline.reproduce.inouye2015.dependencies_view import CountsOfWords, Learned, words_of_counts
+from pipeline.reproduce.inouye2015.dependencies_view import Learned
 from pipeline.reproduce.inouye2015.scaling import Scaling, ScalingSettings, Timing, steps
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.runs.topics import topic_rows
@@ -174,7 +175,7 @@ def learned(words: tuple[str, ...], is_published: bool) -> Learned:
         fields.append(FixedLengthPoissonMRF(node, sparse.csr_array(phi), 9.0))
     topics = LPMRFTopics.of_fields(fields, np.zeros((3, 4)), np.ones(3))
     model = SavedModel(topics, words, prevalence=np.array([0.2, 0.3, 0.5]))
-    corpus = CountsOfWords("made up", sparse.csr_array(np.eye(len(words), dtype=int)), words)
+    corpus = Named("made up", sparse.csr_array(np.eye(len(words), dtype=int)), words)
     rankings = {by: lpmrf_dependencies._all(model, by) for by in ("weight", "effect")}
     found = {by: compared(topics) for by, topics in rankings.items()}
     return Learned(corpus, model, 0.1, 1.5, 2.0, found)
@@ -289,10 +290,10 @@ def test_words_of_counts(place: Path) -> None:
 def test_the_sample_is_what_there_is_without_counts(
     tiny_finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lpmrf_dependencies, "SAMPLE_STORE", "articles")
+    monkeypatch.setattr(experiment_counts, "SAMPLE_STORE", "articles")
     filled: list[str] = []
     monkeypatch.setattr(
-        lpmrf_dependencies, "download", lambda settings: filled.append(settings.output)
+        experiment_counts, "download", lambda settings: filled.append(settings.output)
     )
     with inside(tiny_finished):
         found = words_of_counts(ReproduceSettings(threads=1))
@@ -309,7 +310,7 @@ def test_what_cannot_be_used(place: Path) -> None:
     (place / "short.txt").write_text("ash\nbirch\n")
     (place / "x.xyz").touch()
     for argv, code, complaint in (
-        ("--counts counts.npz,bare.npz", 2, "is of one file"),
+        ("--counts counts.npz,bare.npz", 2, "expected one file, found 2"),
         ("--counts nowhere.npz", 3, "nowhere.npz"),
         ("--counts bare.npz", 2, "--vocabulary: bare.npz: no vocabulary beside it"),
         ("--counts bare.npz --vocabulary nowhere.txt", 3, "nowhere.txt"),
@@ -325,7 +326,7 @@ def test_what_cannot_be_used(place: Path) -> None:
         assert complaint in outcome.error
     outcome = call("reproduce", "lpmrf-scaling", "--counts", "counts.npz,bare.npz", cwd=place)
     assert outcome.code == 2
-    assert "is of one file" in outcome.error
+    assert "expected one file, found 2" in outcome.error
 
 
 # --- Figure 4 -------------------------------------------------------------------------------------
