@@ -178,9 +178,14 @@ def test_another_pipeline_is_refused(change, reason):
 
 
 def test_a_network_that_gives_something_else_is_refused(nlp):
-    nothing = np.zeros(96, dtype=np.float32)
+    weights = fast_annotator._weights
+
+    def no_scale(layer, name):
+        found, shift = weights(layer, name)
+        return (np.zeros_like(found) if name == "G" else found), shift
+
     with (
-        mock.patch.object(fast_annotator, "_scale_and_shift", return_value=(nothing, nothing)),
+        mock.patch.object(fast_annotator, "_weights", no_scale),
         pytest.raises(UnsupportedPipelineError, match="network"),
     ):
         FastAnnotator(nlp)

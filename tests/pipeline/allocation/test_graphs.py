@@ -95,7 +95,7 @@ def test_names_are_those_of_the_axes():
 def test_every_ready_made_graph_can_be_made():
     for name, kind in KINDS.items():
         table = table_of(*[3] * kind.n_axes[0])
-        vary = ",".join(kind.hidden(kind.n_axes[0]))
+        vary = ",".join(kind.sizes[: kind.n_axes[0]])
         for found in candidates(table, name, ranks="1:2", vary=vary):
             assert found.model.shape == table.counts.shape
 
