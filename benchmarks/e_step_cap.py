@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 CAPS = (5, 10, 20, 40, 80)
-HELD_OUT, LOOK_EVERY, MOST_PASSES = 1000, 5000, 100
+HELD_OUT, LOOK_EVERY, MAX_PASSES = 1000, 5000, 100
 
 
 def train_to_stop(
@@ -44,7 +44,7 @@ def train_to_stop(
         max_e_iterations=cap,
         learning_decay=decay,
         learning_offset=10.0,
-        n_passes=MOST_PASSES,
+        n_passes=MAX_PASSES,
         random_state=seed,
         n_jobs=2,
     )

@@ -24,7 +24,7 @@ from evaluation.lda.exact import exact
 from models import LDATopics
 
 N_WORDS = 1000
-MOST_UPDATES = 2e7
+MAX_UPDATES = 2e7
 """Of a case's documents together: so many documents are taken, 1,000 at most."""
 
 
@@ -62,7 +62,7 @@ def main() -> None:
     print("topics  tokens  documents   ms a document   estimated, ms   peak memory, MB", flush=True)
     for n_topics, n_tokens in zip(arguments.topics, arguments.tokens, strict=True):
         updates = math.comb(n_tokens + n_topics, n_topics)
-        n_docs = int(min(1000, max(1, MOST_UPDATES // updates)))
+        n_docs = int(min(1000, max(1, MAX_UPDATES // updates)))
         topics, documents = topics_of(n_topics), documents_of(n_docs, n_tokens)
         seconds = []
         for _ in range(arguments.repeats):

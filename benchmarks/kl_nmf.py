@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-MOST_SWEEPS = 1000
+MAX_SWEEPS = 1000
 
 
 def random_start(counts: sparse.csr_array, n_topics: int, seed: int) -> Pair:
@@ -64,14 +64,14 @@ def time_ours(
 ) -> tuple[float, int]:
     """CPU seconds and sweeps until the divergence is `target` or less."""
     model = KLNMF(
-        start[0].shape[1], n_iter=MOST_SWEEPS, tolerance=0.0, relaxation=relaxation, init=start
+        start[0].shape[1], n_iter=MAX_SWEEPS, tolerance=0.0, relaxation=relaxation, init=start
     )
     started = time.process_time()
     with threadpool_limits(1):
         for step in model.iterate(counts):
             if step.objective <= target * (1.0 + 1e-9):  # the same sum in another order
                 return time.process_time() - started, step.n_sweeps
-    return np.nan, MOST_SWEEPS
+    return np.nan, MAX_SWEEPS
 
 
 def main() -> None:

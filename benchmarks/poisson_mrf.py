@@ -55,7 +55,7 @@ RANKS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Of the words that peers are compared on, among words by frequency."""
 SAME = 1e-6
 """Share by which a peer's objective may be above ours."""
-MOST_ITERATIONS = 5_000
+MAX_ITERATIONS = 5_000
 
 
 def classic3() -> tuple[sparse.csr_array, sparse.csr_array]:
@@ -186,7 +186,7 @@ def by_lbfgs(counts: sparse.csr_array, word: int, penalty: float, target: float)
     first = np.zeros(1 + 2 * n_words)
     first[0] = np.log(y.mean())
     bounds = [(None, None), *[(0.0, None)] * (2 * n_words)]
-    options = {"maxiter": MOST_ITERATIONS, "maxfun": 2 * MOST_ITERATIONS, "ftol": 0.0, "gtol": 0.0}
+    options = {"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "ftol": 0.0, "gtol": 0.0}
     started = time.perf_counter()
     result = minimize(
         value_and_slope,

@@ -21,7 +21,7 @@ from models import BetaGammaPFA, GibbsLDA
 from pipeline.reproduce.capdevila2018.documents import most_frequent_words, whole_counts
 from pipeline.reproduce.counts import name_of, read_counts
 
-MOST_TOKENS = 60
+MAX_TOKENS = 60
 SWEEPS = 500
 
 
@@ -42,7 +42,7 @@ def main() -> None:
     for path in arguments.counts.split(","):
         counts = most_frequent_words(whole_counts(read_counts(path)), 100)
         n_tokens = np.asarray(counts.sum(axis=1)).ravel()
-        possible = np.flatnonzero((n_tokens >= 2) & (n_tokens <= MOST_TOKENS))
+        possible = np.flatnonzero((n_tokens >= 2) & (n_tokens <= MAX_TOKENS))
         rng = np.random.default_rng(0)
         n_scored = min(arguments.documents, len(possible) // 5)
         scored = np.sort(rng.permutation(possible)[:n_scored])

@@ -212,17 +212,17 @@ class OnlineLDA(TopicEstimator):
         the order of the batches: so the age of the topics in an E-step depends on neither place nor
         duration of E-steps.
         """
-        under_way: deque[_Begun] = deque()
+        in_flight: deque[_Begun] = deque()
         iterations, step_size = 0, 0.0
         number = self.state_.n_batches
         for counts in batches:
-            under_way.append(self._begin(counts, number, submit_e_step))
+            in_flight.append(self._begin(counts, number, submit_e_step))
             number += 1
-            if len(under_way) > self.staleness:
-                statistics, step_size = self._end(under_way.popleft(), total_documents)
+            if len(in_flight) > self.staleness:
+                statistics, step_size = self._end(in_flight.popleft(), total_documents)
                 iterations += statistics.iterations
-        while under_way:
-            statistics, step_size = self._end(under_way.popleft(), total_documents)
+        while in_flight:
+            statistics, step_size = self._end(in_flight.popleft(), total_documents)
             iterations += statistics.iterations
         return iterations, step_size
 

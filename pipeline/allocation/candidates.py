@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pipeline.settings import AllocateSettings
 
 
-MOST_RANKS = 1000
+MAX_RANKS = 1000
 BY_PARTICLES = ("smc", "smc-adaptive", "sis")
 BY_MODES = ("dual-em", "icm")
 BYTES_A_TOKEN = 40
@@ -102,8 +102,8 @@ def parse_ranks(text: str) -> list[int]:
         first, last = int(ends[0]), int(ends[-1])
         if first < 1 or last < first:
             raise UsageError(f"--ranks must go up from 1 or more, found {part.strip()!r}")
-        if last - first + len(ranks) >= MOST_RANKS:
-            raise UsageError(f"--ranks names more than {MOST_RANKS:,} numbers")
+        if last - first + len(ranks) >= MAX_RANKS:
+            raise UsageError(f"--ranks names more than {MAX_RANKS:,} numbers")
         ranks += range(first, last + 1)
     twice = next((rank for rank in ranks if ranks.count(rank) > 1), None)
     if twice is not None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_LABELS = 30
 """Labels shown on an axis; of longer axes the most probable values."""
-MOST_TABLES = 12
+MAX_TABLES = 12
 SAME_SCALE = 0.2
 """Share of the largest probability of all tables: tables that reach it share a colour scale."""
 MAX_WRITTEN = 12
@@ -154,7 +154,7 @@ def _factors(factors: Factors) -> Draw:
     header = factors.header
     groups = [group[1:] for group in header["tied"]]
     again = {name for group in groups for name in group}
-    names = [name for name in header["families"] if name not in again][:MOST_TABLES]
+    names = [name for name in header["families"] if name not in again][:MAX_TABLES]
     tables = [_Table(factors, name) for name in names]
     largest = max(table.largest for table in tables)
 

@@ -56,8 +56,8 @@ class Kind:
     """Number of axes, the first ones, that must have the same values."""
 
 
-MOST_AXES = 50
-ANY = (1, MOST_AXES)
+MAX_AXES = 50
+ANY = (1, MAX_AXES)
 
 
 def _hidden_markov(shape: Shape, of: Sizes, prior: Prior, *, tied: bool = False) -> AllocationModel:
@@ -106,14 +106,14 @@ KINDS: dict[str, Kind] = {
     ),
     "tucker": Kind(
         lambda shape, of, prior: AllocationModel.tucker(shape, tuple(of.values()), **prior.rates),
-        tuple(f"k{n}" for n in range(1, MOST_AXES + 1)),
+        tuple(f"k{n}" for n in range(1, MAX_AXES + 1)),
         ANY,
     ),
     "complete": Kind(
         lambda shape, _, prior: AllocationModel.complete(shape, **prior.rates), (), ANY
     ),
-    "hidden-markov": Kind(_hidden_markov, ("h",), ANY, MOST_AXES),
-    "hidden-markov-tied": Kind(partial(_hidden_markov, tied=True), ("h",), ANY, MOST_AXES),
+    "hidden-markov": Kind(_hidden_markov, ("h",), ANY, MAX_AXES),
+    "hidden-markov-tied": Kind(partial(_hidden_markov, tied=True), ("h",), ANY, MAX_AXES),
 }
 """Standard graphs by name."""
 

@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 logger = logging.getLogger(__name__)
 LETTERS = string.ascii_uppercase
 SAMPLE = "sample"
-MOST = 2**53
+MAX_COUNT = 2**53
 """Largest total of pairs: larger ones are not exact as floating-point numbers."""
 
 
@@ -101,7 +101,7 @@ def read_pairs(path: str) -> Ints:
         missing = ", ".join(sorted(set(LETTERS) - seen))
         raise CorpusFormatError(f"{path}: there is no row for {missing}")
     total = sum(map(int, counts.ravel()))
-    if not 0 < total <= MOST:
+    if not 0 < total <= MAX_COUNT:
         raise CorpusFormatError(
             f"{path}: all pairs must be from 1 to 2**53 together, found {total}"
         )

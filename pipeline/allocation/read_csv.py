@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 COUNT = "count"
-MOST = 2**53
+MAX_COUNT = 2**53
 Row = tuple[int, list[str]]
 """Number of a line, and its fields."""
 
@@ -183,7 +183,7 @@ def _count(reader: LineReader, line: int, what: str, field: str) -> int:
     if not field:
         raise reader.error(f"{what} is empty: write 0 where nothing was counted", line)
     value = float(field) if is_number(field) else -1.0
-    if value < 0 or not value.is_integer() or value >= MOST:
+    if value < 0 or not value.is_integer() or value >= MAX_COUNT:
         raise reader.error(
             f"{what} must be a whole number, not negative and below 2⁵³, found {shown(field)}", line
         )

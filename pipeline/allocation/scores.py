@@ -31,7 +31,7 @@ ERRORS_APART = 2.0
 """Standard errors by which a difference counts as significant."""
 FEW_PARTICLES = 10.0
 """Effective sample size below which a standard error is not trusted."""
-MOST_NAMES = 4
+MAX_NAMES = 4
 
 
 def rows_of(
@@ -128,8 +128,8 @@ def _compared(best: dict[str, Any], others: Sequence[dict[str, Any]], method: st
 
 
 def _names(rows: Sequence[dict[str, Any]]) -> str:
-    more = len(rows) - MOST_NAMES
-    names = [name_of(row) for row in rows[: MOST_NAMES + (more == 1)]]
+    more = len(rows) - MAX_NAMES
+    names = [name_of(row) for row in rows[: MAX_NAMES + (more == 1)]]
     return "; ".join([*names, *([f"{more} more"] if more > 1 else [])])
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CHECK_SECONDS = 5.0
 MAX_CHECKED_DOCUMENTS = 1000
 """Validation documents scored at a check, at most: the cost does not grow with the corpus."""
-BOUND_AT_ONE_IN, BOUND_AT_LEAST = 8, 40
+BOUND_SAMPLE_RATIO, MIN_BOUND_SAMPLE = 8, 40
 """Share and least number of documents for the variational bound. It takes up to 2.5 times as long
 as completion; on this part it adds 0.2 to 0.45 of completion's time (8 to 100 topics)."""
 
@@ -152,7 +152,7 @@ def bound_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> dict[s
     of each document given the other half.
     """
     number = counts.shape[0]
-    rows = evenly_spaced(number, max(BOUND_AT_LEAST, number // BOUND_AT_ONE_IN))
+    rows = evenly_spaced(number, max(MIN_BOUND_SAMPLE, number // BOUND_SAMPLE_RATIO))
     estimate = log_likelihood(
         topics, counts[rows], "variational-bound", convention="sequence", n_jobs=n_threads
     )

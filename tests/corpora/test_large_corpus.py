@@ -17,7 +17,7 @@ from corpora.vocabulary import Pruning, learn_vocabulary
 
 REPOSITORY = Path(__file__).parents[2]
 BLOCK = 2500
-MOST_WORDS, MOST_PAIRS = 5000, 20_000
+MAX_WORDS, MAX_PAIRS = 5000, 20_000
 """So few that 25,000 documents are more than enough to fill them."""
 
 
@@ -86,7 +86,7 @@ def test_a_vocabulary_is_learned_in_the_same_memory_for_any_number_of_documents(
         pruning = Pruning(keep_n=1000)
         blocks = short_documents(n_docs)
         vocabulary = learn_vocabulary(
-            blocks, is_even, pruning, most_words=MOST_WORDS, directory=tmp_path
+            blocks, is_even, pruning, most_words=MAX_WORDS, directory=tmp_path
         )
         assert len(vocabulary) > 500
 
@@ -100,8 +100,8 @@ def test_bigrams_are_learned_in_the_same_memory_for_any_number_of_documents(tmp_
         bigrams = rule.from_counts(
             (rule.count_pairs(block, is_even) for block in short_documents(n_docs)),
             *(n_docs // 4000, 0.01, "npmi"),
-            max_words=MOST_WORDS,
-            max_pairs=MOST_PAIRS,
+            max_words=MAX_WORDS,
+            max_pairs=MAX_PAIRS,
             directory=tmp_path,
         )
         assert bigrams.scores

@@ -28,7 +28,7 @@ DATA = random.Random(3).randbytes(1_000_000)
 OTHER = random.Random(4).randbytes(900_000)
 TAG = '"v1"'
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
-MOST = 2**24
+MAX_BYTES = 2**24
 
 
 class FileServer:
@@ -73,7 +73,7 @@ def names(directory: Path) -> set[str]:
 def fetched(client, directory, *answers):
     """Content of a file that a server sends by these answers."""
     with serving(*answers) as server, at_most(20):
-        client.fetch_file(server.url, directory / "a", MOST)
+        client.fetch_file(server.url, directory / "a", MAX_BYTES)
     assert names(directory) == {"a"}
     return (directory / "a").read_bytes()
 
@@ -81,7 +81,7 @@ def fetched(client, directory, *answers):
 def test_a_file_arrives_whole_and_alone(client, tmp_path):
     told: list[int] = []
     with serving(FileServer()) as server:
-        client.fetch_file(f"{server.url}/a.bz2", tmp_path / "a.bz2", MOST, told.append)
+        client.fetch_file(f"{server.url}/a.bz2", tmp_path / "a.bz2", MAX_BYTES, told.append)
     assert (tmp_path / "a.bz2").read_bytes() == DATA
     assert names(tmp_path) == {"a.bz2"}
     assert told == sorted(told)
@@ -98,7 +98,7 @@ def test_chunks_are_a_whole_when_the_last_one_has_come(client, tmp_path):
     answer = chunked(DATA[:1000], DATA[1000:2000])
     with serving(answer[:-700], answer) as server:
         server.answers = (lambda _, sock: (sock.sendall(answer[:-700]), reset(sock)), answer)
-        client.fetch_file(server.url, tmp_path / "a", MOST)
+        client.fetch_file(server.url, tmp_path / "a", MAX_BYTES)
     assert (tmp_path / "a").read_bytes() == DATA[:2000]
     assert names(tmp_path) == {"a"}
 
@@ -120,7 +120,7 @@ def test_a_cut_download_continues_if_there_is_a_validator(client, tmp_path, head
 
 def test_a_server_that_ignores_ranges(client, tmp_path):
     with serving(FileServer(400_000, ranges=False)) as server:
-        client.fetch_file(server.url, tmp_path / "a", MOST)
+        client.fetch_file(server.url, tmp_path / "a", MAX_BYTES)
     assert (tmp_path / "a").read_bytes() == DATA
     assert "range" in server.requests[1].headers
 
@@ -175,7 +175,7 @@ def test_damaged_notes_are_ignored(client, tmp_path, origin):
     with serving(FileServer()) as server, at_most(10):
         notes = origin.replace(b"URL", server.url.encode())
         (tmp_path / "a.partial.json").write_bytes(notes)
-        client.fetch_file(server.url, tmp_path / "a", MOST)
+        client.fetch_file(server.url, tmp_path / "a", MAX_BYTES)
     assert (tmp_path / "a").read_bytes() == DATA
     assert not any("x-evil" in request.headers for request in server.requests)
 
@@ -183,10 +183,10 @@ def test_damaged_notes_are_ignored(client, tmp_path, origin):
 def test_the_beginning_of_another_address_is_not_used(client, tmp_path):
     gone = http(b"", "404 Not Found")
     with serving(FileServer(400_000), gone) as server, pytest.raises(RefusedError):
-        client.fetch_file(f"{server.url}/one", tmp_path / "a", MOST)
+        client.fetch_file(f"{server.url}/one", tmp_path / "a", MAX_BYTES)
     assert names(tmp_path) == {"a.partial", "a.partial.json"}
     with serving(FileServer()) as server:
-        client.fetch_file(f"{server.url}/two", tmp_path / "a", MOST)
+        client.fetch_file(f"{server.url}/two", tmp_path / "a", MAX_BYTES)
     assert "range" not in server.requests[0].headers
     assert (tmp_path / "a").read_bytes() == DATA
 
@@ -210,13 +210,13 @@ def test_files_too_large_or_of_unknown_size_are_refused(client, tmp_path, answer
 
 def test_a_packed_file_stays_packed(client, tmp_path):
     with serving(http(b"packed", content_encoding="gzip")) as server:
-        client.fetch_file(f"{server.url}/a.json.gz?x", tmp_path / "a", MOST)
+        client.fetch_file(f"{server.url}/a.json.gz?x", tmp_path / "a", MAX_BYTES)
     assert (tmp_path / "a").read_bytes() == b"packed"
 
 
 def test_a_missing_file_leaves_nothing(client, tmp_path):
     with serving(http(b"", "404 Not Found")) as server, pytest.raises(RefusedError):
-        client.fetch_file(server.url, tmp_path / "a", MOST)
+        client.fetch_file(server.url, tmp_path / "a", MAX_BYTES)
     assert names(tmp_path) == set()
 
 
@@ -224,7 +224,7 @@ def test_the_former_file_stays_until_the_new_one_is_whole(tmp_path):
     client = new_client(tmp_path, patience=0.2)
     (tmp_path / "a").write_bytes(b"former")
     with serving(FileServer(*[1000] * 1000)) as server, at_most(20), pytest.raises(TryLaterError):
-        client.fetch_file(server.url, tmp_path / "a", MOST)
+        client.fetch_file(server.url, tmp_path / "a", MAX_BYTES)
     assert (tmp_path / "a").read_bytes() == b"former"
 
 
@@ -233,7 +233,7 @@ def test_progress_is_success_but_beginning_anew_is_not(tmp_path):
     client = new_client(tmp_path, patience=0.2)
     versions = [FileServer(400_000, etag=f'"{i}"', ranges=False) for i in range(1000)]
     with serving(*versions) as server, at_most(20), pytest.raises(TryLaterError):
-        client.fetch_file(server.url, tmp_path / "a", MOST)
+        client.fetch_file(server.url, tmp_path / "a", MAX_BYTES)
 
 
 def test_a_slow_file_may_take_longer_than_a_deadline(tmp_path, monkeypatch):
@@ -255,7 +255,7 @@ def test_a_slow_file_may_take_longer_than_a_deadline(tmp_path, monkeypatch):
             now += 0.05
 
     with serving(answer) as server:
-        client.fetch_file(server.url, tmp_path / "a", MOST)
+        client.fetch_file(server.url, tmp_path / "a", MAX_BYTES)
     assert (tmp_path / "a").read_bytes() == DATA
     assert len(server.requests) == 1
     assert now > 0.9  # almost twice the deadline
@@ -271,19 +271,19 @@ def test_the_disk_is_not_filled(client, tmp_path, monkeypatch, at_first):
 
     def disk_usage(path: Path) -> Usage:
         calls.append(path)
-        return Usage(2**30 + (0 if at_first or len(calls) > 1 else MOST * 4) - 1)
+        return Usage(2**30 + (0 if at_first or len(calls) > 1 else MAX_BYTES * 4) - 1)
 
     monkeypatch.setattr(shutil, "disk_usage", disk_usage)
     full = pytest.raises(OSError, match="free")
     with serving(FileServer(data=DATA * 40)) as server, at_most(10), full as caught:
-        client.fetch_file(server.url, tmp_path / "a", MOST * 4)
+        client.fetch_file(server.url, tmp_path / "a", MAX_BYTES * 4)
     assert caught.value.errno == errno.ENOSPC
     assert len(server.requests) == 1
     with client.limiter.request():  # nothing is left in flight
         pass
     monkeypatch.undo()
     with serving(FileServer(data=DATA * 40)) as server:
-        client.fetch_file(server.url, tmp_path / "a", MOST * 4)
+        client.fetch_file(server.url, tmp_path / "a", MAX_BYTES * 4)
     assert (tmp_path / "a").stat().st_size == 40 * len(DATA)
 
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from corpora.corpus import Corpus
 from corpora.errors import CorpusFormatError
 
-MOST = 2**31 - 1
+MAX_COUNT = 2**31 - 1
 
 SUFFIXES = ("", ".gz", ".bz2", ".xz", ".zst")
 
@@ -22,7 +22,7 @@ text_words = any_text.filter(lambda word: word.split() == [word] and "\ufeff" no
 
 
 @st.composite
-def corpora(draw, words=line_words, most=MOST, ids=None):
+def corpora(draw, words=line_words, most=MAX_COUNT, ids=None):
     """Few documents, some of them empty; few words, some of them without a count."""
     vocabulary = draw(st.lists(words, max_size=6, unique=True))
     n_docs = draw(st.integers(0, 6))

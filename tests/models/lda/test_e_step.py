@@ -139,22 +139,22 @@ def test_with_staleness_a_batch_does_not_know_of_those_before_it():
     seen = []
 
     def submit(batch, step):
-        seen.append((len(under_way), step.weight.copy()))
-        under_way.append(None)
+        seen.append((len(in_flight), step.weight.copy()))
+        in_flight.append(None)
         statistics = expected_counts(batch, step)
 
         def result():
-            under_way.pop()
+            in_flight.pop()
             return statistics
 
         return result
 
-    under_way = []
+    in_flight = []
     model = OnlineLDA(K, batch_size=20, n_passes=1, staleness=2, random_state=1)
     with pytest.deprecated_call(match="expect is now submit_e_step"):
         next(model.iterate(counts, expect=submit))
     seen.clear()
-    under_way.clear()
+    in_flight.clear()
     steps = list(model.iterate(counts, submit_e_step=submit))
     assert [n for n, _ in seen] == [0, 1, 2] + [2] * 17
     assert model.state_.n_batches == 20

@@ -21,9 +21,9 @@ from pipeline.training import train as train_command
 from pipeline.training import validation as learning
 from pipeline.training.train import train
 from pipeline.training.validation import (
-    BOUND_AT_LEAST,
-    BOUND_AT_ONE_IN,
+    BOUND_SAMPLE_RATIO,
     MAX_CHECKED_DOCUMENTS,
+    MIN_BOUND_SAMPLE,
     bound_of,
     evenly_spaced,
     validation_of,
@@ -100,7 +100,7 @@ def test_a_look_has_the_bound_too(tiny_gibbs, model):
     name = "gibbs" if model == "gibbs" else "tiny"
     run = RunDirectory(tiny_gibbs / "runs" / name)
     lines, validation = run.metrics(), validation_counts(run.path)
-    assert validation.shape[0] <= BOUND_AT_LEAST  # all are in the bound
+    assert validation.shape[0] <= MIN_BOUND_SAMPLE  # all are in the bound
     best = lines[run.provenance()["best_look"]]
     bound = log_likelihood(load_model(run.model_path).topics, validation, "variational-bound")
     assert best["bound_perplexity"] == bound.perplexity
@@ -111,15 +111,17 @@ def test_a_look_has_the_bound_too(tiny_gibbs, model):
 def made_up_topics():
     rng = np.random.default_rng(0)
     words = rng.dirichlet(np.full(50, 0.3), 3)
-    counts = sparse.csr_array(rng.poisson(0.4, size=(BOUND_AT_LEAST * BOUND_AT_ONE_IN + 16, 50)))
+    counts = sparse.csr_array(
+        rng.poisson(0.4, size=(MIN_BOUND_SAMPLE * BOUND_SAMPLE_RATIO + 16, 50))
+    )
     lda = LDATopics(words, np.full(3, 0.4))
     return lda, GammaPoissonTopics(words, np.full(3, 0.4), np.full(3, 0.9)), counts
 
 
 def test_the_bound_is_of_some_documents_and_of_tokens_in_order():
     lda, gamma_poisson, counts = made_up_topics()
-    number = counts.shape[0] // BOUND_AT_ONE_IN
-    assert number == BOUND_AT_LEAST + 2
+    number = counts.shape[0] // BOUND_SAMPLE_RATIO
+    assert number == MIN_BOUND_SAMPLE + 2
     some = counts[evenly_spaced(counts.shape[0], number)]
     for topics in (lda, gamma_poisson):
         line = bound_of(topics, counts, 1)
