@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pipeline.cache.results import ResultCache
     from pipeline.reproduce.claims import Finding
@@ -121,6 +121,12 @@ def numbers(rows: Sequence[Any], *names: str) -> Any:
             row = row[name]  # noqa: PLW2901
         found.append(number(row))
     return np.array(found)
+
+
+def rows_of(**columns: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return rows as JSON can hold them, given columns of the same length."""
+    rows = zip(*columns.values(), strict=True)
+    return [plain(dict(zip(columns, row, strict=True))) for row in rows]
 
 
 def panels(figure: Any, n_panels: int, n_columns: int = 3, **shared: Any) -> Any:

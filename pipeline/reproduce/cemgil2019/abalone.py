@@ -9,6 +9,7 @@ one posterior sample is set beside its age.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,11 +37,11 @@ from pipeline.reproduce.cemgil2019.scores import (
     score,
 )
 from pipeline.reproduce.claims import finding
-from pipeline.reproduce.experiment import Experiment, Figure, Found, number
-from pipeline.reproduce.tables import Headline, Table, plus_minus, text, text_table
+from pipeline.reproduce.experiment import Experiment, Figure, Found, number, rows_of
+from pipeline.reproduce.tables import Column, Headline, Table, text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import ArrayLike
 
@@ -53,12 +54,8 @@ Ints = NDArray[np.int64]
 
 NAME = "bam-abalone"
 CP = "CP"
-QUICK: dict[str, Any] = {
-    "ranks": (1, 2, 3, 4, 6, 10, 20),
-    "n_repeats": 4,
-    "n_starts": 20,
-    "n_moves": 10,
-}
+QUICK: dict[str, Any] = {"ranks": (1, 2, 3, 4, 6, 10, 20)}
+QUICK |= {"n_repeats": 4, "n_starts": 20, "n_moves": 10}
 BIN_SEED = 0
 """Seed of k-means, the same for every seed of an experiment: bins are part of the data."""
 COLUMNS = (
@@ -117,6 +114,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     scores = score_rows(group, (CP,), (budget.strengths, budget.ranks), compute, NAME)
     classes = group.arrays("classes", ("of",), lambda: {"of": sampled_classes(bins, budget)})["of"]
     complete = [{"a": a, "log_marginal": complete_graph(observed, a)} for a in budget.strengths]
+    chosen = {"rank": budget.class_rank, "a": budget.class_strength}
     return Found(
         {
             "name": NAME,
@@ -126,11 +124,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
             **budget.as_json(),
             "complete_graph": complete,
             **scores,
-            "ages": {
-                "rank": budget.class_rank,
-                "a": budget.class_strength,
-                **ages_of(rings, classes),
-            },
+            "ages": {**chosen, **ages_of(rings, classes)},
         }
     )
 
@@ -262,15 +256,12 @@ def ages_of(rings: Ints, classes: Ints) -> dict[str, Any]:
         test = kruskal(*(rings[named == r] for r in range(len(n))))
         statistic, probability = float(test.statistic), float(test.pvalue)
     return {
-        "classes": [
-            {
-                "animals": int(n[r]),
-                "mean_rings": float(mean[r]),
-                "standard_error": float(error[r]),
-                "distribution": (counts[r] / counts[r].sum()).tolist(),
-            }
-            for r in range(len(n))
-        ],
+        "classes": rows_of(
+            animals=n,
+            mean_rings=mean,
+            standard_error=error,
+            distribution=counts / counts.sum(axis=1, keepdims=True),
+        ),
         "steps_in_standard_errors": steps.tolist(),
         "kruskal_wallis": statistic,
         "probability": probability,
@@ -278,46 +269,39 @@ def ages_of(rings: Ints, classes: Ints) -> dict[str, Any]:
     }
 
 
-def findings(result: Any) -> list[Finding]:
+def findings(result: Any) -> Iterator[Finding]:
     """Decide all claims."""
     curves, ages = Curves(result), result["ages"]
-    found: list[Finding] = []
-    for each in result["complete_graph"]:
+    levels = [(NAMES[method], method, "log_marginal") for method in SCORING]
+    levels += [(f"every run of {NAMES[each]}", each, "lowest_repeat") for each in BY_PARTICLES]
+    for each, (name, method, field) in product(result["complete_graph"], levels):
         a, complete = each["a"], each["log_marginal"]
-        levels = [(NAMES[method], method, "log_marginal") for method in SCORING]
-        levels += [(f"every run of {NAMES[each]}", each, "lowest_repeat") for each in BY_PARTICLES]
-        for name, method, field in levels:
-            fails = (curves.ranks > UP_TO) & (curves.of(CP, method, a, field) <= complete)
-            claim = f"a = {a:g}, {name}: CP above the complete graph from rank {UP_TO + 1} on"
-            failed = curves.at(fails, (CP,), method, a)
-            paper = CP_ABOVE if name in ("SMC", "VB") else ""
-            found.append(finding("cp-above-complete-graph", claim, failed, paper))
+        fails = (curves.ranks > UP_TO) & (curves.of(CP, method, a, field) <= complete)
+        text = f"a = {a:g}, {name}: CP above the complete graph from rank {UP_TO + 1} on"
+        failed = curves.at(fails, (CP,), method, a)
+        paper = CP_ABOVE if name in ("SMC", "VB") else ""
+        yield finding("cp-above-complete-graph", text, failed, paper)
+    same = [] if ages["probability"] < UNLIKELY else [f"p = {ages['probability']:.2g}"]
+    text = f"classes differ in age, Kruskal-Wallis p < {UNLIKELY:g}"
+    yield finding("classes-differ-in-age", text, same, AGES)
     steps = enumerate(ages["steps_in_standard_errors"], start=1)
     near = [f"classes {r} and {r + 1}" for r, step in steps if step < CLEAR]
     if len(ages["classes"]) < ages["rank"]:
         near.append(f"{ages['rank'] - len(ages['classes'])} classes, which are empty")
-    same = [] if ages["probability"] < UNLIKELY else [f"p = {ages['probability']:.2g}"]
-    differ = f"classes differ in age, Kruskal-Wallis p < {UNLIKELY:g}"
-    apart = f"mean ages of neighbouring classes at least {CLEAR:g} standard errors apart"
-    return [
-        *found,
-        finding("classes-differ-in-age", differ, same, AGES),
-        finding("ages-of-classes-are-apart", apart, near, AGES),
-        *curves.above_bound(),
-    ]
+    text = f"mean ages of neighbouring classes at least {CLEAR:g} standard errors apart"
+    yield finding("ages-of-classes-are-apart", text, near, AGES)
+    yield from curves.above_bound()
 
 
 def tables(result: Any) -> list[Table]:
     """Return log marginals over ranks, and the ages of the classes."""
     ages = result["ages"]
-    rows = [
-        (
-            str(r),
-            f"{each['animals']:,}",
-            plus_minus(each["mean_rings"], each["standard_error"], ".2f"),
-        )
-        for r, each in enumerate(ages["classes"], start=1)
-    ]
+    rows = [{"class": r, **each} for r, each in enumerate(ages["classes"], start=1)]
+    columns = (
+        Column("class", "class"),
+        Column("animals", "animals", ","),
+        Column("mean rings", "mean_rings", ".2f", "standard_error"),
+    )
     note = (
         f"{result['animals']:,} abalones in {result['cells']:,} of {result['all_cells']:,} cells; "
         "classes of the most probable particle of SMC with moves. Kruskal-Wallis H = "
@@ -325,10 +309,7 @@ def tables(result: Any) -> list[Table]:
         f"{ages['explained']:.0%} of the variance of ranks of age."
     )
     title = f"Hidden classes of rank {ages['rank']}, a = {text(ages['a'], 'g')}"
-    return [
-        *curve_tables(result),
-        text_table(title, ("class", "animals", "mean rings"), rows, note=note),
-    ]
+    return [*curve_tables(result), Table(title, columns, rows, note)]
 
 
 def headline(result: Any) -> Headline:
@@ -344,8 +325,8 @@ def headline(result: Any) -> Headline:
     return Headline(what, ", ".join(found), "SMC 3, VB 3")
 
 
-def _draw_ages(figure: Any, ages: Any) -> None:
-    classes = ages["classes"]
+def _draw_ages(figure: Any, result: Any, _: Any) -> None:
+    classes = result["ages"]["classes"]
     panels = figure.subplots(len(classes), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for r, (axes, each) in enumerate(zip(panels, classes, strict=True)):
         mean, distribution = each["mean_rings"], each["distribution"]
@@ -366,16 +347,8 @@ EXPERIMENT = Experiment(
     headline=headline,
     findings=lambda found: findings(found.result),
     figures=(
-        Figure(
-            "",
-            "Figure 12: log marginal likelihood against rank",
-            lambda figure, result, _: draw_curves(figure, result),
-        ),
-        Figure(
-            "-ages",
-            "Figure 13: ages in each hidden class",
-            lambda figure, result, _: _draw_ages(figure, result["ages"]),
-        ),
+        Figure("", "Figure 12: log marginal likelihood against rank", draw_curves),
+        Figure("-ages", "Figure 13: ages in each hidden class", _draw_ages),
     ),
     needs="--table abalone.csv",
     why=f"the abalone data of the UCI repository ({WHERE}), which do not come with the software",

@@ -33,7 +33,7 @@ from pipeline.reproduce.tables import Column, Headline, Table, grouped
 from pipeline.reproduce.trials import run_trials, trial_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pipeline.cache.results import ResultCache
     from pipeline.reproduce.claims import Finding
@@ -58,7 +58,7 @@ TITLES = {
 """The paper's measures."""
 SPARSER = "Factors of SMC are sparser than those of least squares for a range of a."
 NEARER = "Factors of SMC and VB have a higher squared loss and a lower KL divergence."
-CLAIMS = {
+CLAIMS: dict[str, tuple[str, str, int, dict[str, str]]] = {
     "sparser": ("sparser", "sparsity", 1, dict.fromkeys((SMC,), SPARSER)),
     "sparser-unscaled": ("sparser, all as they come,", "unscaled_sparsity", 1, {}),
     "higher-loss": ("higher squared loss", "squared_loss", 1, dict.fromkeys((SMC, VB), NEARER)),
@@ -87,33 +87,26 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     def compute(method: str, a: float | None) -> Mapping[str, Any]:
         return {"runs": qualities(X, method, a, budget, settings.threads)}
 
-    keys = [(method, None) for method in PEERS]
-    with_prior = [(method, a) for a, method in product(budget.strengths, BAYESIAN)]
+    keys: list[tuple[str, float | None]] = [(method, None) for method in PEERS]
+    keys += [(method, a) for a, method in product(budget.strengths, BAYESIAN)]
     group = budget.group(cache, NAME, ("strengths",), X=X)
-    found = run_trials(group, [*keys, *with_prior], compute, NAME, "methods")
-    return Found(
-        {
-            "name": NAME,
-            "source": source,
-            "tokens": budget.n_tokens,
-            "rank": budget.rank,
-            **budget.as_json(),
-            "rows": [row_of(method, a, each["runs"]) for (method, a), each in found.items()],
-        }
-    )
+    found = run_trials(group, keys, compute, NAME, "methods")
+    rows = [row_of(method, a, each["runs"]) for (method, a), each in found.items()]
+    of_data = {"source": source, "tokens": budget.n_tokens, "rank": budget.rank}
+    return Found({"name": NAME, **of_data, **budget.as_json(), "rows": rows})
 
 
 def row_of(method: str, a: float | None, runs: Floats) -> dict[str, Any]:
     """Return means over runs (n_repeats, 5) of the fields of `FactorQuality`, and their errors."""
-    mean = FactorQuality(*runs.mean(axis=0).tolist())
-    error = FactorQuality(*(runs.std(axis=0, ddof=1) / np.sqrt(len(runs))).tolist())
+    mean = FactorQuality(*runs.mean(axis=0))
+    error = FactorQuality(*(runs.std(axis=0, ddof=1) / np.sqrt(len(runs))))
     return {
         "method": method,
         "a": a,
         **{name: plain(getattr(mean, name)) for name in TITLES},
         **{f"{name}_standard_error": plain(getattr(error, name)) for name in TITLES},
         "unscaled_sparsity": plain(mean.unscaled_sparsity),
-        "tokens_held_impossible": mean.n_impossible,
+        "tokens_held_impossible": plain(mean.n_impossible),
     }
 
 
@@ -177,25 +170,17 @@ def _coordinate_descent(X: Ints, rank: int, seed: int) -> tuple[Floats, Floats]:
     return W, solver.components_
 
 
-def findings(result: Any) -> list[Finding]:
+def findings(result: Any) -> Iterator[Finding]:
     """Compare all methods with least squares, at each a."""
     of_methods = grouped(result["rows"], "method")
-    (peer,) = of_methods[PROJECTED_GRADIENT]
-    return [
-        finding(
-            name,
-            f"{method}: {sentence} than {PROJECTED_GRADIENT}",
-            [
-                f"a = {row['a']:g}"
-                for row, value in zip(rows, numbers(rows, key), strict=True)
-                if not sign * value > sign * numbers([peer], key)[0]
-            ],
-            papers.get(method, ""),
-        )
-        for method, rows in of_methods.items()
-        if method in BAYESIAN
-        for name, (sentence, key, sign, papers) in CLAIMS.items()
-    ]
+    for method, (name, claim) in product(BAYESIAN, CLAIMS.items()):
+        sentence, key, sign, papers = claim
+        values = numbers(of_methods[method], key)
+        peer = numbers(of_methods[PROJECTED_GRADIENT], key)
+        rows = zip(of_methods[method], sign * values > sign * peer, strict=True)
+        failed = [f"a = {row['a']:g}" for row, holds in rows if not holds]
+        text = f"{method}: {sentence} than {PROJECTED_GRADIENT}"
+        yield finding(name, text, failed, papers.get(method, ""))
 
 
 def tables(result: Any) -> list[Table]:

@@ -1,7 +1,4 @@
-"""How sparse the factors of a matrix are, and how near their product is to it.
-
-The measures of Cemgil et al. 2019, section 5.4, of a factorisation W (I, K) H (K, J) ≈ X (I, J).
-"""
+"""Sparsity and losses of a factorisation W (I, K) H (K, J) ≈ X (I, J): Cemgil et al. 2019, 5.4."""
 
 from __future__ import annotations
 
@@ -17,12 +14,11 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 FLOOR = float(np.finfo(np.float32).eps)
-"""What KL divergence takes for the expectation of a cell that is given none, or less than this;
-scikit-learn's, of its own KL."""
+"""Expectations below it count as it in the KL divergence, as in that of scikit-learn."""
 
 
 class FactorQuality(NamedTuple):
-    """What is said of one factorisation."""
+    """Measures of one factorisation."""
 
     sparsity: float
     """Hoyer's, the mean of both factors, the columns of W scaled to sum to 1."""
@@ -30,22 +26,17 @@ class FactorQuality(NamedTuple):
     """The same of the factors as they come: least squares leave the scale to chance."""
     squared_loss: float
     kl_divergence: float
-    """Expectations below `FLOOR` taken for `FLOOR`."""
     n_impossible: float
-    """Tokens in cells that are given no expectation: if there are any, KL divergence is infinite.
-    """
+    """Tokens in cells that are given no expectation; with any, KL without `FLOOR` is infinite."""
 
 
 def factor_quality(X: ArrayLike, W: ArrayLike, H: ArrayLike) -> FactorQuality:
-    """The measures of W H ≈ X.
+    """Return the measures of W H ≈ X.
 
     The scale of each component is arbitrary, and sparsity depends on it: the columns of W are made
     to sum to 1, as those of a conditional probability table do, and H takes the scale.
 
-    Raises
-    ------
-    ValueError
-        If a number is negative or not finite, or the shapes do not fit.
+    Raises ValueError if a number is negative or not finite, or the shapes do not fit.
     """
     X, W, H = (np.asarray(each, dtype=np.float64) for each in (X, W, H))
     for name, array in (("X", X), ("W", W), ("H", H)):
@@ -67,9 +58,9 @@ def factor_quality(X: ArrayLike, W: ArrayLike, H: ArrayLike) -> FactorQuality:
 
 
 def hoyer_sparsity(values: ArrayLike) -> float:
-    """(√n − |x|₁ / |x|₂) / (√n − 1) of n numbers: 0 if all are equal, 1 if all but one are 0.
+    """Return (√n − |x|₁ / |x|₂) / (√n − 1) of n numbers: 0 if all are equal, 1 if only one is not 0.
 
-    Hoyer 2004. Of nothing but zeros, and of a single number, it is not defined: NaN.
+    Hoyer 2004. It is not defined, NaN, of zeros only and of a single number.
     """
     x = np.abs(np.asarray(values, dtype=np.float64)).ravel()
     length = float(np.sqrt((x**2).sum()))
@@ -79,14 +70,11 @@ def hoyer_sparsity(values: ArrayLike) -> float:
 
 
 def squared_loss(X: ArrayLike, expected: ArrayLike) -> float:
-    """|X − X̂|², the squared Frobenius norm."""
+    """Return |X − X̂|², the squared Frobenius norm."""
     return float(((np.asarray(X, dtype=np.float64) - np.asarray(expected)) ** 2).sum())
 
 
 def kl_divergence(X: ArrayLike, expected: ArrayLike) -> float:
-    """Σ X log(X / X̂) − X + X̂, in nats; infinite if X̂ is 0 where X is not."""
+    """Return Σ X log(X / X̂) − X + X̂, in nats; infinite if X̂ is 0 where X is not."""
     X, expected = np.asarray(X, dtype=np.float64), np.asarray(expected, dtype=np.float64)
-    if ((expected == 0) & (X > 0)).any():
-        return float("inf")
-    safe = np.where(expected > 0, expected, 1.0)
-    return float((xlogy(X, X) - xlogy(X, safe) - X + expected).sum())
+    return float((xlogy(X, X) - xlogy(X, expected) - X + expected).sum())

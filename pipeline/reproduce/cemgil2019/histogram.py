@@ -10,7 +10,7 @@ where S₊ counts as one parent of an index that has none, and the 1 beside d_EP
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import combinations_with_replacement, pairwise
 from math import comb, prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,11 +26,11 @@ from pipeline.figures.style import BLUE, MUTED, VERMILION
 from pipeline.progress import Progress
 from pipeline.reproduce.cemgil2019.toy import MATRICES
 from pipeline.reproduce.claims import finding
-from pipeline.reproduce.experiment import Experiment, Figure, Found, panels
+from pipeline.reproduce.experiment import Experiment, Figure, Found, panels, rows_of
 from pipeline.reproduce.tables import Column, Headline, Table, text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pipeline.cache.results import ResultCache
     from pipeline.reproduce.claims import Finding
@@ -67,18 +67,16 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     """Enumerate and score all allocations; both scales are the same, as it takes a second."""
     del settings, cache
     matrix = MATRICES[MATRIX]
-    with Progress(NAME, len(STRENGTHS), "values of a") as progress:
-        scored: list[tuple[Floats, float]] = []
-        for a in STRENGTHS:
-            model = AllocationModel.nmf(len(matrix), len(matrix.T), RANK, a)  # b = a / S₊
-            X = CellCounts.of(matrix, model)
-            if not scored:
-                tensors = all_allocations(model, X)
-                d_ep = effective_parameters(model, tensors)
+    models = [AllocationModel.nmf(*matrix.shape, RANK, a) for a in STRENGTHS]  # b = a / S₊
+    X = CellCounts.of(matrix, models[0])
+    tensors = all_allocations(models[0], X)
+    scored = []
+    with Progress(NAME, len(models), "values of a") as progress:
+        for model in models:
             scored.append((log_allocations(model, tensors), exact(model, X).log_marginal))
             progress.update(1)
-    log_pi, truth = zip(*scored, strict=True)
-    found = Histogram(np.stack(log_pi), d_ep, np.array(truth))
+    log_pi, truth = map(np.array, zip(*scored, strict=True))
+    found = Histogram(log_pi, effective_parameters(models[0], tensors), truth)
     return Found({"name": NAME, "matrix": MATRIX, "rank": RANK, **as_json(found, STRENGTHS)}, found)
 
 
@@ -91,38 +89,28 @@ def as_json(found: Histogram, strengths: Sequence[float]) -> dict[str, Any]:
     how far the slope of log π(S) over log a, from the a before, is from d_EP + 1, of the worst S.
     Levels are separate if no S of more effective parameters is as probable as one of fewer.
     """
-    d_ep = found.d_ep
-    centred = d_ep - d_ep.mean()
-    spacing = found.log_pi @ centred / (centred @ centred)
-    slopes = np.diff(found.log_pi, axis=0) / np.diff(np.log(np.array(strengths)))[:, None]
-    limits = [None, *np.abs(slopes - d_ep - 1).max(axis=1).tolist()]
-    values = np.unique(d_ep).tolist()
-    ends = [
-        [[float(of.min()), float(of.max())] for of in (row[d_ep == value] for value in values)]
-        for row in found.log_pi
-    ]
-    rows = [
-        {
-            "a": a,
-            "exact": float(found.exact[i]),
-            "log_sum": float(logsumexp(row)),
-            "spacing": float(spacing[i]),
-            "above_log_a": float(spacing[i] - np.log(a)),
-            "explained": float(np.corrcoef(d_ep, row)[0, 1] ** 2),
-            "limit_error": limits[i],
-            "levels_are_separate": all(more[1] < fewer[0] for fewer, more in pairwise(ends[i])),
-            "distinct": len(np.unique(row.round(6))),
-        }
-        for i, (a, row) in enumerate(zip(strengths, found.log_pi, strict=True))
-    ]
-    levels = [
-        {
-            "effective_parameters": value,
-            "allocations": int((d_ep == value).sum()),
-            "log_pi": {f"{a:g}": ends[i][n] for i, a in enumerate(strengths)},
-        }
-        for n, value in enumerate(values)
-    ]
+    log_pi, d_ep, log_a = found.log_pi, found.d_ep, np.log(np.array(strengths))
+    centred, values = d_ep - d_ep.mean(), np.unique(d_ep)
+    spacing = log_pi @ centred / (centred @ centred)
+    slopes = np.diff(log_pi, axis=0) / np.diff(log_a)[:, None]
+    of_values = [log_pi[:, d_ep == value] for value in values]
+    ends = np.stack([[of.min(axis=1), of.max(axis=1)] for of in of_values])  # (values, 2, A)
+    rows = rows_of(
+        a=strengths,
+        exact=found.exact,
+        log_sum=logsumexp(log_pi, axis=1),
+        spacing=spacing,
+        above_log_a=spacing - log_a,
+        explained=[np.corrcoef(d_ep, row)[0, 1] ** 2 for row in log_pi],
+        limit_error=[None, *np.abs(slopes - d_ep - 1).max(axis=1)],
+        levels_are_separate=(ends[1:, 1] < ends[:-1, 0]).all(axis=0),
+        distinct=[len(np.unique(row.round(6))) for row in log_pi],
+    )
+    levels = rows_of(
+        effective_parameters=values,
+        allocations=[of.shape[1] for of in of_values],
+        log_pi=[dict(zip(map("{:g}".format, strengths), of.T, strict=True)) for of in ends],
+    )
     return {"allocations": len(d_ep), "rows": rows, "levels": levels}
 
 
@@ -134,31 +122,28 @@ def all_allocations(model: AllocationModel, X: CellCounts) -> Ints:
     if (X.cells < 0).any():
         raise ValueError("every visible index must be observed of all tokens")
     hidden = [model.cardinalities[name] for name in model.hidden]
-    n_hidden = prod(hidden)
-    shape = [model.cardinalities[name] for name in model.indices]
-    n_tensors = prod(comb(n + n_hidden - 1, n_hidden - 1) for n in X.counts.tolist())
-    if n_tensors * prod(shape) > MAX_NUMBERS:
+    n_hidden, n_cells = prod(hidden), prod(model.cardinalities.values())
+    n_tensors = prod(comb(n + n_hidden - 1, n) for n in X.counts.tolist())
+    if n_tensors * n_cells > MAX_NUMBERS:
         raise ValueError(
-            f"{n_tensors:,} tensors of {prod(shape)} entries are more than {MAX_NUMBERS:,} "
+            f"{n_tensors:,} tensors of {n_cells} entries are more than {MAX_NUMBERS:,} "
             "numbers: take fewer tokens or a smaller rank"
         )
     parts = [compositions(n, n_hidden) for n in X.counts.tolist()]
     chosen = np.indices([len(part) for part in parts]).reshape(len(parts), -1)
     # Visible axes first, the cells of X along them, then one axis of all hidden ones together.
-    tensors = np.zeros((chosen.shape[1], *model.shape, n_hidden), dtype=np.int64)
+    tensors = np.zeros((n_tensors, *model.shape, n_hidden), dtype=np.int64)
     for cell, part, which in zip(X.cells, parts, chosen, strict=True):
         tensors[(slice(None), *cell)] = part[which]
-    spread = tensors.reshape(-1, *model.shape, *hidden)
     order = (*model.visible, *model.hidden)
-    axes = [1 + order.index(name) for name in model.indices]
-    return np.ascontiguousarray(spread.transpose(0, *axes))
+    axes = (1 + order.index(name) for name in model.indices)
+    return np.ascontiguousarray(tensors.reshape(-1, *model.shape, *hidden).transpose(0, *axes))
 
 
 def compositions(n: int, n_parts: int) -> Ints:
     """Return all ways to write n as an ordered sum of so many parts, a row each."""
-    rows = [row for row in product(range(n + 1), repeat=n_parts - 1) if sum(row) <= n]
-    first = np.array(rows, dtype=np.int64).reshape(len(rows), n_parts - 1)
-    return np.concatenate([first, n - first.sum(axis=1, keepdims=True)], axis=1)
+    owners = [*combinations_with_replacement(range(n_parts), n)][::-1]
+    return np.array([[of.count(part) for part in range(n_parts)] for of in owners], dtype=np.int64)
 
 
 def log_allocations(model: AllocationModel, tensors: Ints) -> Floats:
@@ -169,36 +154,31 @@ def log_allocations(model: AllocationModel, tensors: Ints) -> Floats:
     if model.tied:
         raise ValueError("tied tables have another probability: give each index its own table")
     every = tuple(range(1, tensors.ndim))
-    total = tensors.sum(axis=every)
-    a = model.a
-    rates, rate_at = np.unique(total, return_inverse=True)
-    b = np.array([rate_of(model, int(n)) for n in rates])[rate_at]
-    log_pi = a * np.log(b) - (a + total) * np.log1p(b) + gammaln(a + total) - gammaln(a)
+    total, a = tensors.sum(axis=every), model.a
+    b = np.array([rate_of(model, n) for n in total.tolist()])
+    log_pi: Floats = a * np.log(b) - (a + total) * np.log1p(b) + gammaln(a + total) - gammaln(a)
     log_pi -= gammaln(tensors + 1.0).sum(axis=every)
     for name in model.indices:
-        counts = _marginal(tensors, model, model.family(name))
-        alpha = model.pseudo_counts(name)
+        counts, alpha = _family_counts(tensors, model, name), model.pseudo_counts(name)
         log_pi += _rising(counts, alpha) - _rising(counts.sum(axis=-1), alpha.sum(axis=-1))
-    result: Floats = log_pi
-    return result
+    return log_pi
 
 
 def effective_parameters(model: AllocationModel, tensors: Ints) -> Ints:
     """Return (N,), d_EP of tensors (N, *cardinalities) over `model.indices`."""
     found = np.zeros(len(tensors), dtype=np.int64)
     for name in model.indices:
-        counts = _marginal(tensors, model, model.family(name))
-        found += np.count_nonzero(counts.reshape(len(tensors), -1), axis=1)
-        found -= np.count_nonzero(counts.sum(axis=-1).reshape(len(tensors), -1), axis=1)
+        counts = _family_counts(tensors, model, name)
+        for part, sign in ((counts, 1), (counts.sum(axis=-1), -1)):
+            found += sign * np.count_nonzero(part.reshape(len(tensors), -1), axis=1)
     return found
 
 
-def _marginal(tensors: Ints, model: AllocationModel, names: tuple[str, ...]) -> Ints:
-    """Return (N, *sizes of `names`), sums over all other axes."""
-    others = tuple(1 + n for n, name in enumerate(model.indices) if name not in names)
-    kept = [name for name in model.indices if name in names]
-    marginal: Ints = tensors.sum(axis=others).transpose(0, *(1 + kept.index(n) for n in names))
-    return marginal
+def _family_counts(tensors: Ints, model: AllocationModel, name: str) -> Ints:
+    """Return (N, *sizes of the parents, size of the index), sums over all other axes."""
+    axes = [1 + model.indices.index(each) for each in model.family(name)]
+    counts: Ints = np.einsum(tensors, [*range(tensors.ndim)], [0, *axes])
+    return counts
 
 
 def _rising(counts: Ints, alpha: Floats) -> Floats:
@@ -209,46 +189,30 @@ def _rising(counts: Ints, alpha: Floats) -> Floats:
     return summed
 
 
-def findings(result: Any) -> list[Finding]:
+def findings(result: Any) -> Iterator[Finding]:
     """Decide all claims."""
-    rows = result["rows"]
-    before, last = rows[-2:]
-    above, limit = last["above_log_a"], last["limit_error"]
-    at_last = [f"a = {last['a']:g}"]
+    *_, before, last = rows = result["rows"]
+    above, limit, at_last = last["above_log_a"], last["limit_error"], [f"a = {last['a']:g}"]
     off = [f"a = {row['a']:g}" for row in rows if abs(row["log_sum"] - row["exact"]) > 1e-10]
-    less = [
-        f"a = {now['a']:g}" for was, now in pairwise(rows) if now["explained"] < was["explained"]
-    ]
+    yield finding("sum-is-exact", "Σ π(S) over all S is the exact likelihood, to 1e-10 nats", off)
+    less = [f"a = {b['a']:g}" for a, b in pairwise(rows) if b["explained"] < a["explained"]]
+    explain = "effective parameters explain more the smaller a is"
+    yield finding("more-explained-for-small-a", explain, less, EXPLAINED)
     spacing = (
         f"modes are log a and a constant ({above:.2f} nats) apart: the same, to 0.01 nats, at the "
         "last two a"
+    )
+    moved = at_last if abs(above - before["above_log_a"]) > 0.01 else ()
+    yield finding("modes-are-log-a-apart", spacing, moved, MODES)
+    overlap = () if last["levels_are_separate"] else at_last
+    yield finding(
+        "modes-are-apart", f"modes do not overlap at a = {last['a']:g}", overlap, MODES_APART
     )
     slope = (
         "log π(S) / log a goes to d_EP + 1 for every S: the worst slope between the last two a is "
         f"off by {limit:.1e}, less than a hundredth"
     )
-    return [
-        finding("sum-is-exact", "Σ π(S) over all S is the exact likelihood, to 1e-10 nats", off),
-        finding(
-            "more-explained-for-small-a",
-            "effective parameters explain more the smaller a is",
-            less,
-            EXPLAINED,
-        ),
-        finding(
-            "modes-are-log-a-apart",
-            spacing,
-            at_last if abs(above - before["above_log_a"]) > 0.01 else (),
-            MODES,
-        ),
-        finding(
-            "modes-are-apart",
-            f"modes do not overlap at a = {last['a']:g}",
-            () if last["levels_are_separate"] else at_last,
-            MODES_APART,
-        ),
-        finding("slope-is-effective-parameters", slope, at_last if limit > 0.01 else ()),
-    ]
+    yield finding("slope-is-effective-parameters", slope, at_last if limit > 0.01 else ())
 
 
 def tables(result: Any) -> list[Table]:
@@ -277,13 +241,10 @@ def tables(result: Any) -> list[Table]:
         Column("lowest", lambda level: level["log_pi"][smallest][0], ".2f"),
         Column("highest", lambda level: level["log_pi"][smallest][1], ".2f"),
     )
-    title = (
-        f"All {result['allocations']:,} allocations of {result['matrix']} at K = {result['rank']}"
-    )
-    second = f"log π(S) at a = {smallest}, by effective parameters"
+    title = f"All {result['allocations']:,} allocations of {result['matrix']}"
     return [
-        Table(title, columns, result["rows"], note),
-        Table(second, of_levels, result["levels"]),
+        Table(f"{title} at K = {result['rank']}", columns, result["rows"], note),
+        Table(f"log π(S) at a = {smallest}, by effective parameters", of_levels, result["levels"]),
     ]
 
 

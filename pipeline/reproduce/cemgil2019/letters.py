@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 
 from models.allocation.model import AllocationModel
 from pipeline.allocation.letter_pairs import letter_pairs
-from pipeline.reproduce.cemgil2019.rank_scores import Curves, curve_tables, draw_curves, score_rows
+from pipeline.reproduce.cemgil2019.rank_scores import (
+    ENDS,
+    Curves,
+    curve_tables,
+    draw_curves,
+    score_rows,
+)
 from pipeline.reproduce.cemgil2019.scores import (
     BY_PARTICLES,
     NAMES,
@@ -26,10 +32,10 @@ from pipeline.reproduce.cemgil2019.scores import (
 )
 from pipeline.reproduce.claims import finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note
-from pipeline.reproduce.tables import Headline, Table, text, text_table
+from pipeline.reproduce.tables import Column, Headline, Table, text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import ArrayLike
 
@@ -42,12 +48,8 @@ Ints = NDArray[np.int64]
 NAME = "bam-letters"
 NMF, SYMMETRIC = "NMF", "symmetric NMF"
 GRAPHS = (NMF, SYMMETRIC)
-QUICK: dict[str, Any] = {
-    "ranks": (1, 2, 3, 5, 10, 20),
-    "n_repeats": 4,
-    "n_starts": 20,
-    "n_moves": 10,
-}
+QUICK: dict[str, Any] = {"ranks": (1, 2, 3, 5, 10, 20)}
+QUICK |= {"n_repeats": 4, "n_starts": 20, "n_moves": 10}
 STRONG_PRIOR = "At a = 1 NMF is more probable than symmetric NMF at every rank."
 WEAK_PRIOR = "At a = 0.001 SMC prefers symmetric NMF at almost every rank, VB does not."
 BEST_RANK = "VB prefers lower ranks than SMC."
@@ -72,12 +74,12 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     X = draw_pairs(pairs, budget.n_tokens, budget.seed)
 
     def compute(graph: str, method: str, a: float, rank: int) -> Mapping[str, Any]:
-        key = (graph, method, a, rank)
-        return score(model_of(graph, len(X), rank, a), X, method, budget, key, settings.threads)
+        model, key = model_of(graph, len(X), rank, a), (graph, method, a, rank)
+        return score(model, X, method, budget, key, settings.threads)
 
     group = budget.group(cache, NAME, ("ranks", "strengths"), X=X)
     scores = score_rows(group, GRAPHS, (budget.strengths, budget.ranks), compute, NAME)
-    curves = Curves(scores)
+    curves, levels = Curves(scores), product(budget.strengths, SCORING)
     return Found(
         {
             "name": NAME,
@@ -89,9 +91,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
             "asymmetry_of_pairs": asymmetry(pairs),
             **budget.as_json(),
             **scores,
-            "preferred": [
-                _preferred(curves, method, a) for a, method in product(budget.strengths, SCORING)
-            ],
+            "preferred": [_preferred(curves, method, a) for a, method in levels],
         }
     )
 
@@ -131,11 +131,8 @@ def _preferred(curves: Curves, method: str, a: float) -> dict[str, Any]:
     errors, which few repeats of SMC know badly: one of them can be most of their mean.
     """
     nmf, symmetric = (curves.of(graph, method, a) for graph in GRAPHS)
-    lowest, highest = (
-        [curves.of(graph, method, a, f"{end}_repeat") for graph in GRAPHS]
-        for end in ("lowest", "highest")
-    )
-    apart = (lowest[0] > highest[1]) | (lowest[1] > highest[0])
+    least, most = ([curves.of(g, method, a, f"{end}_repeat") for g in GRAPHS] for end in ENDS)
+    apart = (least[0] > most[1]) | (least[1] > most[0])
     return {
         "a": a,
         "method": method,
@@ -145,70 +142,67 @@ def _preferred(curves: Curves, method: str, a: float) -> dict[str, Any]:
     }
 
 
-def findings(result: Any) -> list[Finding]:
+def findings(result: Any) -> Iterator[Finding]:
     """Decide all claims."""
     curves = Curves(result)
     strong, weak = max(curves.strengths), min(curves.strengths)
-    is_more = curves.ranks > 1
+    is_more, at_strong, at_weak = curves.ranks > 1, f"a = {strong:g}", f"a = {weak:g}"
 
     def is_lower(first: str, second: str, method: str, a: float) -> Any:
         return curves.of(first, method, a) <= curves.of(second, method, a)
 
-    found: list[Finding] = []
     for method in SCORING:
         fails = is_more & is_lower(NMF, SYMMETRIC, method, strong)
-        text = f"a = {strong:g}, {NAMES[method]}: NMF above symmetric NMF from rank 2 on"
-        paper = STRONG_PRIOR if method in ("smc", "vb") else ""
         failed = curves.at(fails, GRAPHS, method, strong)
-        found.append(finding(f"{method}-nmf-above", text, failed, paper))
+        text = f"{at_strong}, {NAMES[method]}: NMF above symmetric NMF from rank 2 on"
+        paper = STRONG_PRIOR if method in ("smc", "vb") else ""
+        yield finding(f"{method}-nmf-above", text, failed, paper)
     if not is_more.all():
         fails = ~is_more & is_lower(NMF, SYMMETRIC, "vb", strong)
-        text = f"a = {strong:g}: NMF above symmetric NMF at rank 1, where all methods are exact"
         failed = curves.at(fails, GRAPHS, "vb", strong)
-        found.append(finding("nmf-above-at-rank-1", text, failed, STRONG_PRIOR))
+        text = f"{at_strong}: NMF above symmetric NMF at rank 1, where all methods are exact"
+        yield finding("nmf-above-at-rank-1", text, failed, STRONG_PRIOR)
     for method in BY_PARTICLES:
         failed = curves.at(is_lower(SYMMETRIC, NMF, method, weak), GRAPHS, method, weak)
         is_most = len(failed) <= (1 - ALMOST_ALL) * len(curves.ranks)
-        text = (
-            f"a = {weak:g}, {NAMES[method]}: symmetric NMF above NMF at {ALMOST_ALL:.0%} of ranks"
-        )
+        text = f"{at_weak}, {NAMES[method]}: symmetric NMF above NMF at {ALMOST_ALL:.0%} of ranks"
         paper = WEAK_PRIOR if method == "smc" else ""
-        found.append(finding(f"{method}-symmetric-above", text, () if is_most else failed, paper))
-    failed = [] if is_lower(SYMMETRIC, NMF, "vb", weak).any() else ["any rank"]
-    text = f"a = {weak:g}, VB: symmetric NMF not above NMF throughout"
-    found.append(finding("vb-symmetric-not-above", text, failed, WEAK_PRIOR))
+        yield finding(f"{method}-symmetric-above", text, () if is_most else failed, paper)
+    failed = () if is_lower(SYMMETRIC, NMF, "vb", weak).any() else ("any rank",)
+    text = f"{at_weak}, VB: symmetric NMF not above NMF throughout"
+    yield finding("vb-symmetric-not-above", text, failed, WEAK_PRIOR)
     for method in BY_PARTICLES:
         best = [
             (graph, *(curves.best[graph, each, strong]["rank"] for each in ("vb", method)))
             for graph in curves.graphs
         ]
         failed = [f"{graph} ({vb} and {smc})" for graph, vb, smc in best if vb >= smc]
-        text = f"a = {strong:g}: the best rank of VB below that of {NAMES[method]}"
+        text = f"{at_strong}: the best rank of VB below that of {NAMES[method]}"
         paper = BEST_RANK if method == "smc" else ""
-        found.append(finding(f"{method}-best-rank-above-vb", text, failed, paper))
-    return [*found, *curves.above_bound()]
+        yield finding(f"{method}-best-rank-above-vb", text, failed, paper)
+    yield from curves.above_bound()
 
 
 def tables(result: Any) -> list[Table]:
     """Return log marginals over ranks, and the preferred graphs."""
-    preferred = [
-        (
-            text(each["a"], "g"),
-            NAMES[each["method"]],
-            *(text(each[name]) for name in ("nmf", "symmetric")),
-            "–" if each["method"] == "vb" else text(each["not_told_apart"]),
-        )
-        for each in result["preferred"]
-    ]
+    columns = (
+        Column("a", "a", "g"),
+        Column("method", lambda row: NAMES[row["method"]]),
+        Column("NMF", "nmf"),
+        Column("symmetric NMF", "symmetric"),
+        Column(
+            "runs overlap",
+            lambda row: text(row["not_told_apart"]) if row["method"] != "vb" else None,
+        ),
+    )
     note = (
         f"{result['tokens']:,} letter pairs of {result['source']}, drawn of {result['pairs']:,}, "
         f"in {result['cells']} of 676 cells; asymmetry {result['asymmetry']:.3f}, of all pairs "
         f"{result['asymmetry_of_pairs']:.3f}. Published: at a = 1 NMF at every rank, at a = 0.001 "
         "symmetric NMF at almost every rank by SMC."
     )
-    heads = ("a", "method", "NMF", "symmetric NMF", "runs overlap")
     title = "Ranks at which a graph scores higher"
-    return [*curve_tables(result), text_table(title, heads, preferred, headings=2, note=note)]
+    return [*curve_tables(result), Table(title, columns, result["preferred"], note, headings=2)]
 
 
 def headline(result: Any) -> Headline:
@@ -229,12 +223,6 @@ EXPERIMENT = Experiment(
     tables=tables,
     headline=headline,
     findings=lambda found: findings(found.result),
-    figures=(
-        Figure(
-            "",
-            "Figure 15: log marginal likelihood against rank",
-            lambda figure, result, _: draw_curves(figure, result),
-        ),
-    ),
+    figures=(Figure("", "Figure 15: log marginal likelihood against rank", draw_curves),),
     data=lambda result: data_note("the letter pairs of Norvig (2013)", result["source"]),
 )

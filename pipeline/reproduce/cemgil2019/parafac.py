@@ -27,19 +27,21 @@ from pipeline.figures.style import GRID, series_style
 from pipeline.reproduce.cemgil2019.scores import (
     BY_PARTICLES,
     NAMES,
+    ROUNDING,
     SCORING,
     Budget,
     budget_of,
     in_words,
     score,
+    with_range,
 )
 from pipeline.reproduce.claims import finding
-from pipeline.reproduce.experiment import Experiment, Figure, Found, numbers, panels
-from pipeline.reproduce.tables import Column, Headline, Table, grouped, text
+from pipeline.reproduce.experiment import Experiment, Figure, Found, numbers, panels, rows_of
+from pipeline.reproduce.tables import Column, Headline, Table, grouped
 from pipeline.reproduce.trials import run_trials, trial_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from models.allocation.cell_counts import CellCounts
     from pipeline.cache.results import ResultCache
@@ -47,12 +49,8 @@ if TYPE_CHECKING:
     from pipeline.reproduce.settings import ReproduceSettings
 
 NAME = "bam-parafac"
-QUICK: dict[str, Any] = {
-    "ranks": tuple(range(1, 11)),
-    "n_tensors": 3,
-    "n_repeats": 4,
-    "n_starts": 5,
-}
+QUICK: dict[str, Any] = {"ranks": tuple(range(1, 11)), "n_tensors": 3}
+QUICK |= {"n_repeats": 4, "n_starts": 5}
 QUICK_COSTS: dict[str, Any] = {"sizes": (4, 8, 16, 32, 64), "n_tensors": 5, "n_particles": 300}
 TIMED = ("smc", "vb")
 """Methods whose cost is measured."""
@@ -124,21 +122,21 @@ def _ranks(budget: RankBudget, cache: ResultCache, threads: int) -> dict[str, An
         key = ("rank", tensor, rank, method)
         return score(model, tensors[tensor], method, budget, key, threads)
 
-    keys = product(range(len(tensors)), budget.ranks, SCORING)
+    places = list(product(range(len(tensors)), budget.ranks))
     group = budget.group(cache, NAME, ("ranks", "n_tensors"))
+    keys = [(*place, method) for place in places for method in SCORING]
     scores = run_trials(group, keys, compute, f"{NAME}: ranks")
-    rows = []
-    for d, rank in product(range(len(tensors)), budget.ranks):
-        of = {method: scores[d, rank, method] for method in SCORING}
-        rows.append(
-            {
-                "tensor": d,
-                "rank": rank,
-                **{method: each["log_marginal"] for method, each in of.items()},
-                "standard_error": {method: of[method]["standard_error"] for method in BY_PARTICLES},
-                "runs": {method: of[method]["repeats"].tolist() for method in BY_PARTICLES},
-            }
-        )
+
+    def of(methods: tuple[str, ...], field: str) -> dict[str, list[Any]]:
+        return {method: [scores[*place, method][field] for place in places] for method in methods}
+
+    rows = rows_of(
+        tensor=[tensor for tensor, _ in places],
+        rank=[rank for _, rank in places],
+        **of(SCORING, "log_marginal"),
+        standard_error=rows_of(**of(BY_PARTICLES, "standard_error")),
+        runs=rows_of(**of(BY_PARTICLES, "repeats")),
+    )
     return {
         "shape": list(budget.shape),
         "true_rank": budget.true_rank,
@@ -156,10 +154,8 @@ def found_ranks(rows: list[dict[str, Any]], true_rank: int) -> list[dict[str, An
     for tensor, of_tensor in grouped(rows, "tensor").items():
         (true,) = (row for row in of_tensor if row["rank"] == true_rank)
         best = {method: _best(of_tensor, method) for method in SCORING}
-        above = {
-            f"{method}_above_truth": row[method] - true[method] for method, row in best.items()
-        }
         ranks = {method: row["rank"] for method, row in best.items()}
+        above = {f"{m}_above_truth": row[m] - true[m] for m, row in best.items()}
         found.append({"tensor": tensor, **ranks, **above})
     return found
 
@@ -174,9 +170,8 @@ def _best(rows: Any, method: str) -> Any:
 def measured(size: int, tensor: int, method: str, budget: CostBudget) -> dict[str, Any]:
     """Draw the tensor and run a method on it once; VB until its bound stands still."""
     model = AllocationModel.cp((size, size, size), budget.rank, budget.a)
-    X, _ = draw(
-        model, budget.n_tokens, np.random.default_rng([budget.seed, FOR_COSTS, size, tensor])
-    )
+    rng = np.random.default_rng([budget.seed, FOR_COSTS, size, tensor])
+    X, _ = draw(model, budget.n_tokens, rng)
     seed = trial_seed(budget.seed, "cost", size, tensor, method)
     started = time.perf_counter()
     n_epochs = _n_epochs(model, X, method, budget.n_particles, seed)
@@ -210,102 +205,84 @@ def _costs(budget: CostBudget, cache: ResultCache) -> tuple[list[dict[str, Any]]
     tensors, sizes = range(budget.n_tensors), budget.sizes
     keys = [(size, tensor, m) for tensor, size, m in product(tensors, sizes, TIMED)]
     unused = ("sizes", "n_tensors", "n_repeats", "n_starts", "n_moves")
-    costs = run_trials(
-        budget.group(cache, f"{NAME}-costs", unused), keys, compute, f"{NAME}: costs", "runs"
-    )
+    group = budget.group(cache, f"{NAME}-costs", unused)
+    costs = run_trials(group, keys, compute, f"{NAME}: costs", "runs")
 
     def of(method: str, field: str) -> Any:
         return np.array([[costs[size, d, method][field] for d in tensors] for size in sizes])
 
     seconds, n_epochs = {method: of(method, "seconds") for method in TIMED}, of("vb", "n_epochs")
-    medians = {
+    measures = {
         "cells_not_empty": of("vb", "n_cells"),
         "smc_seconds": seconds["smc"],
         "vb_seconds": seconds["vb"],
         "vb_epochs": n_epochs,
         "vb_epoch_seconds": seconds["vb"] / n_epochs,
     }
-    found = {name: np.median(values, axis=1).tolist() for name, values in medians.items()}
-    rows = [
-        {"size": size, "cells": size**3, **{name: each[n] for name, each in found.items()}}
-        for n, size in enumerate(sizes)
-    ]
-    return rows, seconds
+    medians = {name: np.median(values, axis=1) for name, values in measures.items()}
+    return rows_of(size=sizes, cells=[size**3 for size in sizes], **medians), seconds
 
 
 # --- claims ---------------------------------------------------------------------------------------
 
 
-def findings(result: Any) -> list[Finding]:
+def findings(result: Any) -> Iterator[Finding]:
     """Decide all claims."""
-    true, found = result["true_rank"], []
-    tensors = grouped(result["rows"], "tensor")
-    true_row = {row["tensor"]: row for row in result["rows"] if row["rank"] == true}
+    true, n = result["true_rank"], len(result["found"])
     for method in SCORING:
-        name, n = NAMES[method], len(tensors)
+        name = NAMES[method]
         off = [each for each in result["found"] if each[method] != true]
         far = [each for each in off if abs(each[method] - true) > 1]
-        exactly = f"{name} is highest at the true R = {true}, in {n - len(off)} of {n} tensors"
-        nearly = f"{name} is highest at R = {true} or a neighbour, in {n - len(far)} of {n}"
+        text = f"{name} is highest at the true R = {true}, in {n - len(off)} of {n} tensors"
         paper = HIGHEST.get(method, "")
-        found += [
-            finding(f"{method}-true-rank", exactly, _at_tensors(off, method), paper),
-            finding(f"{method}-near-true-rank", nearly, _at_tensors(far, method)),
-        ]
+        yield finding(f"{method}-true-rank", text, _at_tensors(off, method), paper)
+        text = f"{name} is highest at R = {true} or a neighbour, in {n - len(far)} of {n}"
+        yield finding(f"{method}-near-true-rank", text, _at_tensors(far, method))
     for method in BY_PARTICLES:
-        name, above, apart, falls = NAMES[method], [], [], []
-        for each in result["found"]:
-            rows, at_true = tensors[each["tensor"]], true_row[each["tensor"]]
-            best, runs = _best(rows, method), at_true["runs"][method]
-            if each[method] != true and min(best["runs"][method]) > max(runs):
-                above.append(each)
-            if max(runs) - min(runs) > AGREEMENT:
-                apart.append(f"tensor {each['tensor']} ({max(runs) - min(runs):.1f} nats apart)")
-            if rows[-1][method] - rows[-1]["vb"] <= at_true[method] - at_true["vb"]:
-                falls.append(f"tensor {each['tensor']}")
-        below = [(row, row["vb"] - row[method]) for row in result["rows"]]
-        found += [
-            finding(
-                f"{method}-no-other-rank",
-                f"{name} has no other rank above R = {true} by every run above every run",
-                _at_tensors(above, method),
-            ),
-            finding(
-                f"{method}-runs-agree",
-                f"runs of {name} agree to {AGREEMENT:g} nat at R = {true}",
-                apart,
-            ),
-            finding(
-                f"{method}-above-bound",
-                f"{name} is not below VB's bound, to which the truth is not either",
-                [
-                    f"tensor {row['tensor']} R = {row['rank']} (by {by:.1f} nats)"
-                    for row, by in below
-                    if by > 1e-6
-                ],
-            ),
-            finding(
-                f"vb-falls-below-{method}",
-                f"VB falls below {name} by more at the highest rank than at the true one",
-                falls,
-                FALLS if method == "smc" else "",
-            ),
-        ]
-    large = [row for row in result["cost"]["rows"] if row["size"] >= FLAT_FROM]
-    start = f"{large[0]['size']}³"
-    smc, vb = (
-        {f"{row['size']}³": row[f"{m}_seconds"] / large[0][f"{m}_seconds"] - 1 for row in large}
-        for m in TIMED
-    )
-    differs = [f"{size} ({by:+.0%})" for size, by in smc.items() if abs(by) > FLAT]
-    same = [f"{size} ({by:+.0%})" for size, by in vb.items() if size != start and by <= FLAT]
-    flat = f"SMC takes as long on larger tensors as on {start}, to {FLAT:.0%}"
-    grows = f"VB takes longer on larger tensors than on {start}, by more than {FLAT:.0%}"
-    return [
-        *found,
-        finding("smc-time-is-flat", flat, differs, FLAT_COST),
-        finding("vb-time-grows", grows, same, FLAT_COST),
+        yield from _findings_of_smc(result, method)
+    first, *larger = (row for row in result["cost"]["rows"] if row["size"] >= FLAT_FROM)
+
+    def growth(method: str) -> list[tuple[str, float]]:
+        key = f"{method}_seconds"
+        return [(f"{row['size']}³", row[key] / first[key] - 1) for row in larger]
+
+    differs = [f"{size} ({by:+.0%})" for size, by in growth("smc") if abs(by) > FLAT]
+    same = [f"{size} ({by:+.0%})" for size, by in growth("vb") if by <= FLAT]
+    than = f"on larger tensors {{}} on {first['size']}³, {{}} {FLAT:.0%}"
+    flat = f"SMC takes as long {than.format('as', 'to')}"
+    yield finding("smc-time-is-flat", flat, differs, FLAT_COST)
+    grows = f"VB takes longer {than.format('than', 'by more than')}"
+    yield finding("vb-time-grows", grows, same, FLAT_COST)
+
+
+def _findings_of_smc(result: Any, method: str) -> Iterator[Finding]:
+    """Decide the claims on SMC, with moves or without."""
+    name, true, tensors = NAMES[method], result["true_rank"], grouped(result["rows"], "tensor")
+    above, apart, falls = [], [], []
+    for each in result["found"]:
+        at, rows = f"tensor {each['tensor']}", tensors[each["tensor"]]
+        (at_true,) = (row for row in rows if row["rank"] == true)
+        runs, best_runs = at_true["runs"][method], _best(rows, method)["runs"][method]
+        if each[method] != true and min(best_runs) > max(runs):
+            above.append(each)
+        if max(runs) - min(runs) > AGREEMENT:
+            apart.append(f"{at} ({max(runs) - min(runs):.1f} nats apart)")
+        if rows[-1][method] - rows[-1]["vb"] <= at_true[method] - at_true["vb"]:
+            falls.append(at)
+    text = f"{name} has no other rank above R = {true} by every run above every run"
+    yield finding(f"{method}-no-other-rank", text, _at_tensors(above, method))
+    text = f"runs of {name} agree to {AGREEMENT:g} nat at R = {true}"
+    yield finding(f"{method}-runs-agree", text, apart)
+    below = [(row, row["vb"] - row[method]) for row in result["rows"]]
+    at_ranks = [
+        f"tensor {row['tensor']} R = {row['rank']} (by {by:.1f} nats)"
+        for row, by in below
+        if by > ROUNDING
     ]
+    text = f"{name} is not below VB's bound, to which the truth is not either"
+    yield finding(f"{method}-above-bound", text, at_ranks)
+    text = f"VB falls below {name} by more at the highest rank than at the true one"
+    yield finding(f"vb-falls-below-{method}", text, falls, FALLS if method == "smc" else "")
 
 
 def _at_tensors(found: list[Any], method: str) -> list[str]:
@@ -318,8 +295,7 @@ def _at_tensors(found: list[Any], method: str) -> list[str]:
 def _with_runs(method: str) -> Column:
     def value(row: Any) -> str:
         runs = row["runs"][method]
-        ends = f"{text(min(runs), '.1f')} to {text(max(runs), '.1f')}"
-        return f"{text(row[method], '.2f')} ({ends})"
+        return with_range(row[method], min(runs), max(runs))
 
     return Column(NAMES[method], value)
 
@@ -349,19 +325,14 @@ def tables(result: Any) -> list[Table]:
         f"One core, median of {cost['tensors']} tensors; one run of {cost['particles']:,} "
         "particles, one start of VB."
     )
-    title = "Tensor {}: log marginal likelihood, nats"
+    seconds = f"Seconds on tensors of {cost['tokens']:,} tokens"
     return [
         Table("Rank found", of_found, result["found"], note),
         *(
-            Table(title.format(tensor), of_ranks, rows, note_of_ranks)
-            for tensor, rows in grouped(result["rows"], "tensor").items()
+            Table(f"Tensor {d}: log marginal likelihood, nats", of_ranks, rows, note_of_ranks)
+            for d, rows in grouped(result["rows"], "tensor").items()
         ),
-        Table(
-            f"Seconds on tensors of {cost['tokens']:,} tokens",
-            of_costs,
-            cost["rows"],
-            note_of_costs,
-        ),
+        Table(seconds, of_costs, cost["rows"], note_of_costs),
     ]
 
 

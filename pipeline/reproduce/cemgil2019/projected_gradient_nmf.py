@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 SUFFICIENT = 0.01
-"""σ of Armijo's rule: a step must fall at least by this share of what its slope promises."""
+"""σ of Armijo's rule: a step must fall by at least this share of what its slope promises."""
 SHRINK = 0.1
-"""β: how much shorter, or longer, the next step to try is."""
+"""β of Armijo's rule: factor between lengths that are tried."""
 INNER_STEPS = 1000
 TRIALS = 20
-"""Lengths that are tried for one step."""
+"""Maximum of lengths that are tried for one step."""
 
 
 def projected_gradient_nmf(
@@ -34,9 +34,9 @@ def projected_gradient_nmf(
     n_rounds: int = 1000,
     tolerance: float = 1e-5,
 ) -> tuple[Floats, Floats]:
-    """W (I, K) and H (K, J), from random starts whose product is as large as X on average.
+    """Return W (I, K) and H (K, J), from starts whose product is as large as X on average.
 
-    It ends after `n_rounds`, or when the projected gradient is `tolerance` times that of the start.
+    Descent ends after `n_rounds`, or when the projected gradient is `tolerance` times the first.
     """
     X = np.asarray(X, dtype=np.float64)
     scale = np.sqrt(X.mean() / n_components)
@@ -56,31 +56,29 @@ def projected_gradient_nmf(
 
 
 def _least_squares(X: Floats, W: Floats, H: Floats, limit: float) -> tuple[Floats, int]:
-    """H ≥ 0 that minimises |X − W H|² / 2, on from `H`, and the steps it took (algorithm 4)."""
+    """Return the H ≥ 0 of least |X − W H|² / 2, from the start `H`, and its steps (algorithm 4)."""
     WtX, WtW = W.T @ X, W.T @ W
     step = 1.0
     for n_steps in range(INNER_STEPS):
         gradient = WtW @ H - WtX
         if np.linalg.norm(gradient[(gradient < 0) | (H > 0)]) <= limit:
             return H, n_steps
-        best = None
-        is_shrinking = False
+        best, is_shrinking = None, False
         for trial in range(TRIALS):
             tried = np.maximum(H - step * gradient, 0.0)
             move = tried - H
             change = (1 - SUFFICIENT) * (gradient * move).sum() + 0.5 * (move * (WtW @ move)).sum()
-            enough = change < 0
             if trial == 0:
-                is_shrinking = not enough
+                is_shrinking = not change < 0
             if is_shrinking:
-                if enough:
+                if change < 0:
                     best = tried
                     break
                 step *= SHRINK
+            elif not change < 0 or (best is not None and (best == tried).all()):
+                step *= SHRINK
+                break
             else:  # the longest step that still falls enough
-                if not enough or (best is not None and (best == tried).all()):
-                    step *= SHRINK
-                    break
                 best = tried
                 step /= SHRINK
         if best is None:
@@ -90,7 +88,7 @@ def _least_squares(X: Floats, W: Floats, H: Floats, limit: float) -> tuple[Float
 
 
 def _projected_norm(X: Floats, W: Floats, H: Floats) -> float:
-    """The length of the gradient in both factors, less what points out of the orthant (eq. 14)."""
+    """Return the norm of the gradient in W and H, less what leads to negative factors (eq. 14)."""
     gradient_W = (W @ H - X) @ H.T
     gradient_H = W.T @ (W @ H - X)
     inside_W = gradient_W[(gradient_W < 0) | (W > 0)]

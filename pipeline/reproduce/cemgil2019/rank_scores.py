@@ -12,23 +12,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pipeline.figures.style import INK, series_style
-from pipeline.reproduce.cemgil2019.scores import BY_PARTICLES, NAMES, SCORING, WITH_MOVES, in_words
+from pipeline.reproduce.cemgil2019.scores import (
+    BY_PARTICLES,
+    NAMES,
+    ROUNDING,
+    SCORING,
+    WITH_MOVES,
+    in_words,
+    with_range,
+)
 from pipeline.reproduce.claims import finding
 from pipeline.reproduce.experiment import number, plain
-from pipeline.reproduce.tables import Table, grouped, indexed, text, text_table
+from pipeline.reproduce.tables import Column, Table, grouped, indexed, text
 from pipeline.reproduce.trials import run_trials
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from pipeline.cache.results import ResultGroup
     from pipeline.reproduce.claims import Finding
 
+ENDS = ("lowest", "highest")
 LINES = {"smc": ":", WITH_MOVES: "-", "vb": "--"}
-ROUNDING = 1e-6
-"""Nats: what is below VB's bound by less is not."""
 
 
 def score_rows(
@@ -49,37 +56,29 @@ def score_rows(
     rows, best = [], []
     for a, graph, method in product(strengths, graphs, SCORING):
         named = {"a": a, "graph": graph, "method": method}
-        found = [scores[graph, method, a, rank] for rank in ranks]
-        for rank, each in zip(ranks, found, strict=True):
-            sizes = each.get("path/effective_sample_size")
-            rows.append(
-                plain(
-                    {
-                        **named,
-                        "direction": each["direction"],
-                        "rank": rank,
-                        "log_marginal": each["log_marginal"],
-                        "standard_error": each["standard_error"],
-                        "lowest_repeat": _ends(each)[0],
-                        "highest_repeat": _ends(each)[1],
-                        "smallest_effective_sample_size": None
-                        if sizes is None
-                        else sizes.min(axis=1).mean(),
-                        "seconds": each["seconds"],
-                    }
-                )
-            )
-        top = int(np.argmax([each["log_marginal"] for each in found]))
-        score = plain(found[top]["log_marginal"])
-        best.append({**named, "rank": ranks[top], "log_marginal": score})
+        of_ranks = [
+            {**named, "rank": rank, **_shown(scores[graph, method, a, rank])} for rank in ranks
+        ]
+        rows += of_ranks
+        top = of_ranks[int(np.argmax([number(row["log_marginal"], -np.inf) for row in of_ranks]))]
+        best.append({**named, "rank": top["rank"], "log_marginal": top["log_marginal"]})
     return {"rows": rows, "best": best}
 
 
-def _ends(score: Any) -> tuple[Any, Any]:
-    """Return the lowest and the highest repeat; of VB the bound itself, twice."""
-    if score["method"] == "vb":
-        return score["log_marginal"], score["log_marginal"]
-    return score["repeats"].min(), score["repeats"].max()
+def _shown(score: Mapping[str, Any]) -> Any:
+    """Return what a row has of a score; of VB the lowest and highest repeat are the bound."""
+    bound, sizes = score["log_marginal"], score.get("path/effective_sample_size")
+    repeats = score["repeats"] if score["method"] != "vb" else np.array([bound])
+    shown = {name: score[name] for name in ("direction", "log_marginal", "standard_error")}
+    return plain(
+        shown
+        | {
+            "lowest_repeat": repeats.min(),
+            "highest_repeat": repeats.max(),
+            "smallest_effective_sample_size": None if sizes is None else sizes.min(axis=1).mean(),
+            "seconds": score["seconds"],
+        }
+    )
 
 
 class Curves:
@@ -114,19 +113,15 @@ class Curves:
         places = zip(self.ranks, notes, fails, strict=True)
         return [f"rank {rank}{note}" for rank, note, failed in places if failed]
 
-    def above_bound(self) -> list[Finding]:
+    def above_bound(self) -> Iterator[Finding]:
         """Decide where SMC is no lower than VB's bound: else too few particles found the mass."""
-        return [
-            finding(
-                f"{method}-above-bound",
-                f"a = {a:g}, {graph}: {NAMES[method]} no lower than the bound of VB",
-                [f"rank {rank}" for rank in self.ranks[self.is_below_bound(graph, method, a)]],
-            )
-            for a, graph, method in product(self.strengths, self.graphs, BY_PARTICLES)
-        ]
+        for a, graph, method in product(self.strengths, self.graphs, BY_PARTICLES):
+            text = f"a = {a:g}, {graph}: {NAMES[method]} no lower than the bound of VB"
+            below = self.ranks[self.is_below_bound(graph, method, a)]
+            yield finding(f"{method}-above-bound", text, [f"rank {rank}" for rank in below])
 
 
-def draw_curves(figure: Any, result: Any) -> None:
+def draw_curves(figure: Any, result: Any, _: Any) -> None:
     """Draw log marginals over rank, a panel for each strength; bars span the repeats."""
     curves = Curves(result)
     complete = indexed(result.get("complete_graph", ()), "a")
@@ -137,7 +132,7 @@ def draw_curves(figure: Any, result: Any) -> None:
             axes.axhline(level, color=INK, linewidth=1.0, label="complete graph")
         for (g, graph), method in product(enumerate(curves.graphs), SCORING):
             level = curves.of(graph, method, a)
-            ends = [curves.of(graph, method, a, f"{end}_repeat") for end in ("lowest", "highest")]
+            ends = [curves.of(graph, method, a, f"{end}_repeat") for end in ENDS]
             axes.errorbar(
                 curves.ranks,
                 level,
@@ -156,29 +151,26 @@ def draw_curves(figure: Any, result: Any) -> None:
 def curve_tables(result: Any) -> list[Table]:
     """Return log marginals over ranks, a table for each strength and graph, and the best ranks."""
     complete = indexed(result.get("complete_graph", ()), "a")
-    methods = [NAMES[method] for method in SCORING]
+    ranks = (Column("rank", lambda rows: rows["vb"]["rank"]), *map(_with_runs, SCORING))
     tables = []
     for (a, graph), rows in grouped(result["rows"], "a", "graph").items():
         note = f"In brackets the lowest and the highest run. {in_words(result)}"
         if a in complete:
             note += f" Complete graph: {text(complete[a]['log_marginal'], '.2f')}."
         title = f"a = {text(a, 'g')}, {graph}: log marginal likelihood, nats"
-        ranks = grouped(rows, "rank").items()
-        cells = [(str(rank), *map(_score, _in_order(of_rank))) for rank, of_rank in ranks]
-        tables.append(text_table(title, ("rank", *methods), cells, note=note))
-    best = [
-        (text(a, "g"), graph, *(str(row["rank"]) for row in _in_order(rows)))
-        for (a, graph), rows in grouped(result["best"], "a", "graph").items()
-    ]
-    return [*tables, text_table("Best rank", ("a", "graph", *methods), best, headings=2)]
+        of_ranks = [indexed(of_rank, "method") for of_rank in grouped(rows, "rank").values()]
+        tables.append(Table(title, ranks, of_ranks, note))
+    best = [indexed(rows, "method") for rows in grouped(result["best"], "a", "graph").values()]
+    named = (Column("a", "vb.a", "g"), Column("graph", "vb.graph"))
+    columns = (*named, *(Column(NAMES[method], f"{method}.rank") for method in SCORING))
+    return [*tables, Table("Best rank", columns, best, headings=2)]
 
 
-def _in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(rows, key=lambda row: SCORING.index(row["method"]))
+def _with_runs(method: str) -> Column:
+    def value(rows: Any) -> str:
+        row = rows[method]
+        if method == "vb":
+            return text(row["log_marginal"], ".2f")
+        return with_range(row["log_marginal"], row["lowest_repeat"], row["highest_repeat"])
 
-
-def _score(row: dict[str, Any]) -> str:
-    score = text(row["log_marginal"], ".2f")
-    if row["method"] == "vb":
-        return score
-    return f"{score} ({text(row['lowest_repeat'], '.1f')} to {text(row['highest_repeat'], '.1f')})"
+    return Column(NAMES[method], value)

@@ -10,6 +10,7 @@ from evaluation.allocation.particles import by_particles
 from models.allocation.cell_counts import CellCounts
 from pipeline.cache.keys import EXPERIMENT
 from pipeline.errors import UsageError
+from pipeline.reproduce.tables import text
 from pipeline.reproduce.trials import trial_seed
 
 if TYPE_CHECKING:
@@ -32,13 +33,15 @@ NAMES = {
 SCORING = ("smc", WITH_MOVES, "vb")
 """Methods that score every model."""
 BY_PARTICLES = SCORING[:2]
+ROUNDING = 1e-6
+"""Nats: what is below VB's bound by less is not."""
 FEWER = 10
 """SMC with moves has so many times fewer particles than SMC, as each takes longer."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What is spent on one estimate; the paper does not say how many runs it made."""
+    """Cost of one estimate; the paper does not say how many runs it made."""
 
     n_particles: int = 1000
     """Particles of SMC as published."""
@@ -97,6 +100,11 @@ def in_words(result: Any) -> str:
         f"each; the log of the mean of {result['repeats']} runs. VB: a lower bound, the best of "
         f"{result['starts']} starts."
     )
+
+
+def with_range(log_marginal: Any, lowest: Any, highest: Any) -> str:
+    """Return a log marginal for people, with the lowest and the highest run in brackets."""
+    return f"{text(log_marginal, '.2f')} ({text(lowest, '.1f')} to {text(highest, '.1f')})"
 
 
 def score(

@@ -20,12 +20,12 @@ from pipeline.figures.style import BLUE, GREEN, GRID, VERMILION
 from pipeline.reproduce.cemgil2019.published import LOG_MARGINAL, RANKS, A
 from pipeline.reproduce.cemgil2019.scores import NAMES, SORTED, Budget, budget_of, score
 from pipeline.reproduce.claims import finding
-from pipeline.reproduce.experiment import Experiment, Figure, Found, numbers, plain
+from pipeline.reproduce.experiment import Experiment, Figure, Found, number, numbers, rows_of
 from pipeline.reproduce.tables import Column, Headline, Table, grouped
 from pipeline.reproduce.trials import run_trials
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pipeline.cache.results import ResultCache
     from pipeline.reproduce.claims import Finding
@@ -38,7 +38,7 @@ MATRICES = {
     "X1": np.array([[2, 1, 1, 0], [0, 0, 1, 2], [0, 0, 1, 1]]),
     "X2": np.array([[4, 3, 0], [0, 0, 3], [0, 0, 3]]),
 }
-"""In the paper X⁽¹⁾ and X⁽²⁾."""
+"""X⁽¹⁾ and X⁽²⁾ of the paper."""
 METHODS = ("exact", "smc", SORTED, "vb")
 BY_ORDER = METHODS[1:3]
 """SMC, in both orders of tokens."""
@@ -70,24 +70,20 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     budget = budget_of(ToyBudget(), settings, QUICK, has_moves=False)
 
     def compute(matrix: str, a: float, rank: int, method: str) -> Mapping[str, Any]:
-        X, key = MATRICES[matrix], (matrix, a, rank, method)
-        n_rows, n_columns = X.shape
-        model = AllocationModel.nmf(n_rows, n_columns, rank, a)
-        return score(model, X, method, budget, key, settings.threads)
+        X = MATRICES[matrix]
+        model = AllocationModel.nmf(*X.shape, rank, a)
+        return score(model, X, method, budget, (matrix, a, rank, method), settings.threads)
 
     keys = product(MATRICES, budget.a, budget.ranks, METHODS)
     group = budget.group(cache, NAME, ("a", "ranks"), data=dict(MATRICES))
     scores = run_trials(group, keys, compute, NAME)
-    rows = [
-        row
-        for matrix, a in product(MATRICES, budget.a)
-        for row in rows_of(scores, matrix, a, budget.ranks)
-    ]
+    places = product(MATRICES, budget.a)
+    rows = [row for place in places for row in score_rows(scores, *place, budget.ranks)]
     spent = {name: getattr(budget, f"n_{name}") for name in ("particles", "repeats", "starts")}
     return Found({"name": NAME, **spent, "rows": rows})
 
 
-def rows_of(
+def score_rows(
     scores: Mapping[Any, Any], matrix: str, a: float, ranks: tuple[int, ...]
 ) -> list[dict[str, Any]]:
     """Return the log marginals of a matrix in nats, with what they say of each rank."""
@@ -95,7 +91,7 @@ def rows_of(
     log = {method: numbers(found, "log_marginal") for method, found in of.items()}
     error = {method: numbers(of[method], "standard_error") for method in BY_ORDER}
     odds = {method: log_odds(values) for method, values in log.items()}
-    columns: dict[str, dict[str, Any]] = {
+    nested: dict[str, dict[str, Any]] = {
         "standard_error": error,
         "error": {method: log[method] - log["exact"] for method in BY_ORDER},
         "t": {method: ratio_t(of[method], log["exact"]) for method in BY_ORDER},
@@ -103,14 +99,10 @@ def rows_of(
         "log_odds_standard_error": {m: log_odds_error(odds[m], error[m]) for m in BY_ORDER},
         "published": {m: [published(matrix, m, a, rank) for rank in ranks] for m in PUBLISHED},
     }
-    return [
-        plain(
-            {"matrix": matrix, "a": a, "rank": rank}
-            | {method: values[k] for method, values in log.items()}
-            | {name: {m: each[k] for m, each in of.items()} for name, of in columns.items()}
-        )
-        for k, rank in enumerate(ranks)
-    ]
+    of_methods = {name: rows_of(**columns) for name, columns in nested.items()}
+    return rows_of(
+        matrix=[matrix] * len(ranks), a=[a] * len(ranks), rank=ranks, **log, **of_methods
+    )
 
 
 def published(matrix: str, method: str, a: float, rank: int) -> float | None:
@@ -130,9 +122,8 @@ def ratio_t(scores: list[Any], exact: Floats) -> list[float]:
     found = []
     for each, truth in zip(scores, exact, strict=True):
         ratio = np.exp(each["repeats"] - truth)
-        deviation = ratio.std(ddof=1)
-        varies = deviation > 1e-12
-        found.append((ratio.mean() - 1) / (deviation / np.sqrt(len(ratio))) if varies else np.nan)
+        error = ratio.std(ddof=1) / np.sqrt(len(ratio))
+        found.append((ratio.mean() - 1) / error if ratio.std(ddof=1) > 1e-12 else np.nan)
     return found
 
 
@@ -171,116 +162,86 @@ def _wrong(result: Any, method: str) -> list[tuple[str, Any, float, float]]:
     for rows in grouped(result["rows"], "matrix", "a").values():
         ours, right = _best(rows, method), _best(rows, "exact")
         if ours is not right:
-            text = f"{_place(ours)} (K = {ours['rank']} for {right['rank']}"
+            place = f"{_place(ours)} (K = {ours['rank']} for {right['rank']}"
             gap, error = ours[method] - right[method], 0.0
             if method in BY_ORDER:
                 error = float(np.hypot(*(row["standard_error"][method] for row in (ours, right))))
-                text += f", by {gap:.2g} ± {error:.2g}"
-            wrong.append((f"{text})", ours, gap, error))
+                place += f", by {gap:.2g} ± {error:.2g}"
+            wrong.append((f"{place})", ours, gap, error))
     return wrong
 
 
 def _published_wrong(result: Any) -> tuple[list[str], int]:
     """Return where the published SMC has another rank than exact, and of how many places."""
-    wrong, n_places = [], 0
-    for rows in grouped(result["rows"], "matrix", "a").values():
-        theirs = [row["published"] for row in rows if row["published"]["exact"] is not None]
-        n_places += len(theirs) == len(rows)
-        if len(theirs) == len(rows) and _best(theirs, "smc") is not _best(theirs, "exact"):
-            wrong.append(_place(rows[0]))
-    return wrong, n_places
+    places = {
+        _place(rows[0]): [row["published"] for row in rows]
+        for rows in grouped(result["rows"], "matrix", "a").values()
+        if all(row["published"]["exact"] is not None for row in rows)
+    }
+    wrong = [at for at, of in places.items() if _best(of, "smc") is not _best(of, "exact")]
+    return wrong, len(places)
 
 
-def findings(result: Any) -> list[Finding]:
+def findings(result: Any) -> Iterator[Finding]:
     """Decide all claims."""
     rows, known = result["rows"], [row for row in result["rows"] if row["published"]["vb"]]
-    off = [row for row in known if abs(row["exact"] - row["published"]["exact"]) > 1e-8]
-    found = [
-        finding("exact-as-published", "exact is as published, to 1e-8 nats", map(_cell, off), EXACT)
-    ]
+    off = [_cell(row) for row in known if abs(row["exact"] - row["published"]["exact"]) > 1e-8]
+    yield finding("exact-as-published", "exact is as published, to 1e-8 nats", off, EXACT)
     for method in BY_ORDER:
-        name, paper = NAMES[method], SMC_IS_ACCURATE if method == "smc" else ""
-        wrong = _wrong(result, method)
-        varied = [row for row in rows if row["t"][method] is not None]
-        equal = [row for row in rows if row["t"][method] is None]
-        decided: dict[str, tuple[str, Any, str]] = {
-            "best-rank": ("prefers the rank that exact does", [text for text, *_ in wrong], paper),
-            "best-rank-within-error": (
-                f"where not, by less than {MAX_T} standard errors",
-                [text for text, _, gap, error in wrong if gap > MAX_T * error],
-                "",
-            ),
-            "within-tolerance": (
-                f"within {TOLERANCE} nats of exact from a = {DENSE} on",
-                [
-                    f"{_cell(row)} ({row['error'][method]:+.3f} ± "
-                    f"{row['standard_error'][method]:.3f})"
-                    for row in rows
-                    if row["a"] >= DENSE and abs(row["error"][method]) > TOLERANCE
-                ],
-                paper,
-            ),
-            "unbiased": (
-                f"p / exact is 1, |t| < {MAX_T} in all {len(varied)} that vary",
-                [
-                    f"{_cell(row)} (t = {row['t'][method]:.2f})"
-                    for row in varied
-                    if abs(row["t"][method]) >= MAX_T
-                ],
-                "",
-            ),
-            "exact-without-variance": (
-                "the exact value where its runs do not vary, to 1e-8 nats",
-                [_cell(row) for row in equal if abs(row["error"][method]) > 1e-8],
-                "",
-            ),
-        }
-        found += [
-            finding(f"{method}-{claim}", f"{name}: {text}", fails_at, of_paper)
-            for claim, (text, fails_at, of_paper) in decided.items()
-        ]
+        yield from _findings_of_smc(result, method)
+    wrong = _published_wrong(result)[0]
+    text = "the published SMC prefers the rank that exact does"
+    yield finding("published-smc-best-rank", text, wrong)
     vb_wrong = _wrong(result, "vb")
-    wrong_places = {_place(row) for _, row, *_ in vb_wrong}
     sparse = dict.fromkeys(_place(r) for r in rows if r["matrix"] == "X1" and r["a"] <= SPARSE)
-    lower = [(row, row["vb"] - row["published"]["vb"]) for row in known]
-    return [
-        *found,
-        finding(
-            "published-smc-best-rank",
-            "the published SMC prefers the rank that exact does",
-            _published_wrong(result)[0],
-        ),
-        finding(
-            "vb-wrong-on-x1",
-            f"VB prefers another rank for X1 up to a = {SPARSE:g}",
-            [place for place in sparse if place not in wrong_places],
-            VB_FAILS,
-        ),
-        finding(
-            "vb-right-on-x2",
-            "VB prefers the rank that exact does for X2",
-            [text for text, row, *_ in vb_wrong if row["matrix"] == "X2"],
-            VB_FAILS,
-        ),
-        finding(
-            "vb-below-exact",
-            "VB is below exact",
-            [_cell(row) for row in rows if row["vb"] > row["exact"] + 1e-9],
-        ),
-        finding(
-            "vb-as-published",
-            "VB is at least as high as published, to 1e-6 nats",
-            [f"{_cell(row)} ({by:+.2g})" for row, by in lower if by < -1e-6],
-        ),
+    wrong_at = {_place(row) for _, row, *_ in vb_wrong}
+    text = f"VB prefers another rank for X1 up to a = {SPARSE:g}"
+    yield finding("vb-wrong-on-x1", text, [at for at in sparse if at not in wrong_at], VB_FAILS)
+    wrong = [place for place, row, *_ in vb_wrong if row["matrix"] == "X2"]
+    text = "VB prefers the rank that exact does for X2"
+    yield finding("vb-right-on-x2", text, wrong, VB_FAILS)
+    above = [_cell(row) for row in rows if row["vb"] > row["exact"] + 1e-9]
+    yield finding("vb-below-exact", "VB is below exact", above)
+    gains = [(row, row["vb"] - row["published"]["vb"]) for row in known]
+    lower = [f"{_cell(row)} ({by:+.2g})" for row, by in gains if by < -1e-6]
+    yield finding("vb-as-published", "VB is at least as high as published, to 1e-6 nats", lower)
+
+
+def _findings_of_smc(result: Any, method: str) -> Iterator[Finding]:
+    """Decide the claims on SMC with one of the orders of tokens."""
+    rows = result["rows"]
+
+    def claim(name: str, text: str, fails_at: Iterable[str], paper: str = "") -> Finding:
+        of_paper = paper if method == "smc" else ""
+        return finding(f"{method}-{name}", f"{NAMES[method]}: {text}", fails_at, of_paper)
+
+    wrong = _wrong(result, method)
+    places = [place for place, *_ in wrong]
+    yield claim("best-rank", "prefers the rank that exact does", places, SMC_IS_ACCURATE)
+    beyond = [place for place, _, gap, error in wrong if gap > MAX_T * error]
+    text = f"where not, by less than {MAX_T} standard errors"
+    yield claim("best-rank-within-error", text, beyond)
+    far = [
+        f"{_cell(row)} ({row['error'][method]:+.3f} ± {row['standard_error'][method]:.3f})"
+        for row in rows
+        if row["a"] >= DENSE and abs(row["error"][method]) > TOLERANCE
     ]
+    text = f"within {TOLERANCE} nats of exact from a = {DENSE} on"
+    yield claim("within-tolerance", text, far, SMC_IS_ACCURATE)
+    t = [(_cell(row), row["t"][method]) for row in rows if row["t"][method] is not None]
+    biased = [f"{cell} (t = {value:.2f})" for cell, value in t if abs(value) >= MAX_T]
+    yield claim("unbiased", f"p / exact is 1, |t| < {MAX_T} in all {len(t)} that vary", biased)
+    equal = [row for row in rows if row["t"][method] is None]
+    off = [_cell(row) for row in equal if abs(row["error"][method]) > 1e-8]
+    text = "the exact value where its runs do not vary, to 1e-8 nats"
+    yield claim("exact-without-variance", text, off)
 
 
 # --- tables and figures ---------------------------------------------------------------------------
 
 
-def _published_error(row: Any) -> float | None:
-    theirs = row["published"]
-    return None if theirs["exact"] is None else theirs["smc"] - theirs["exact"]
+def _published_error(row: Any) -> float:
+    return number(row["published"]["smc"]) - number(row["published"]["exact"])
 
 
 COLUMNS = (
