@@ -50,11 +50,12 @@ class Claim(NamedTuple):
 def decided(claims: Iterable[Claim], result: Any) -> list[Finding]:
     """Decide claims by a result."""
     found = []
-    for claim in claims:
-        fails_at = claim.fails_at(result)
+    for name, text, decide, paper in claims:
+        fails_at = decide(result)
         if fails_at is not None:
-            text = claim.text if isinstance(claim.text, str) else claim.text(result)
-            found.append(Finding(claim.name, text, tuple(fails_at), claim.paper))
+            found.append(
+                finding(name, text if isinstance(text, str) else text(result), fails_at, paper)
+            )
     return found
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +14,7 @@ from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary, stem_of, w
 from models.parallel import effective_n_jobs
 from models.saved import DAMAGE
 from pipeline.downloads.download import download
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, check_exists
 from pipeline.runs.run_directory import SAMPLE_STORE
 from pipeline.settings import DownloadSettings, TrainSettings
 from pipeline.text.documents import decide_documents, tokens_of
@@ -50,8 +48,7 @@ def corpora_of(settings: ReproduceSettings) -> list[Named]:
     if not paths:
         return [sample(settings.threads)]
     for path in paths:
-        if not Path(path).exists():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        check_exists(path)
     names = [name_of(path) for path in paths]
     for i, name in enumerate(names):
         if name in names[:i]:
@@ -91,8 +88,7 @@ def words_of_counts(settings: ReproduceSettings) -> Named:
 
 
 def _with_words(path: str, vocabulary: str | None) -> Named:
-    if not Path(path).exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    check_exists(path)
     is_npz = _is_npz(path)
     if vocabulary is None and (is_npz or format_of(path).vocabulary == "needed"):
         vocabulary = str(find_vocabulary(path))

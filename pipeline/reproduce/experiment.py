@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import reduce
+from operator import getitem
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -51,7 +53,7 @@ class Experiment:
     run: Callable[[ReproduceSettings, ResultCache], Found]
     tables: Callable[[Any], Sequence[Table]]
     headline: Callable[[Any], Headline]
-    findings: Callable[[Found], Sequence[Finding]]
+    findings: Callable[[Found], Iterable[Finding]]
     """Decides the claims."""
     figures: tuple[Figure, ...]
     data: Callable[[Any], str] = lambda _: ""
@@ -65,13 +67,12 @@ class Experiment:
 
     def draw(self, found: Found) -> dict[str, Callable[[Any], None]]:
         """Return the drawing function of each figure, by the name of its files."""
-        result, drawn = found
 
         def of(figure: Figure) -> Callable[[Any], None]:
-            return lambda canvas: figure.draw(canvas, result, drawn)
+            return lambda canvas: figure.draw(canvas, *found)
 
-        shown = [figure for figure in self.figures if figure.is_shown(result)]
-        return {result["name"] + figure.suffix: of(figure) for figure in shown}
+        shown = (figure for figure in self.figures if figure.is_shown(found.result))
+        return {found.result["name"] + figure.suffix: of(figure) for figure in shown}
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Paper:
     """A paper whose figures are reproduced."""
 
     key: str
-    """Of its section in a page."""
+    """Id of its section in a page."""
     short: str
     citation: str
     url: str
@@ -87,11 +88,11 @@ class Paper:
     claims: tuple[str, ...]
     experiments: tuple[Experiment, ...]
     elsewhere: str = ""
-    """Where else its figures are reproduced."""
+    """Other places where its figures are reproduced."""
 
 
 def data_note(theirs: str, *names: str) -> str:
-    """Return what is said of results on other data than `theirs`; empty without names."""
+    """Return the note on results on other data than `theirs`; empty without names."""
     if names == ("sample",):
         return f"Of the built-in sample in place of {theirs}."
     return f"Of {', '.join(names)}; in the paper of {theirs}." if names else ""
@@ -115,12 +116,7 @@ def number(value: Any, otherwise: float = math.nan) -> float:
 
 def numbers(rows: Sequence[Any], *names: str) -> Any:
     """Return one value of all rows, under nested `names`, as an array; NaN where there is none."""
-    found = []
-    for row in rows:
-        for name in names:
-            row = row[name]  # noqa: PLW2901
-        found.append(number(row))
-    return np.array(found)
+    return np.array([number(reduce(getitem, names, row)) for row in rows])
 
 
 def rows_of(**columns: Iterable[Any]) -> list[dict[str, Any]]:

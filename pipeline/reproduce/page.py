@@ -33,21 +33,20 @@ logger = logging.getLogger(__name__)
 
 TITLE = "Five papers again"
 SAID = "What is drawn is in the tables below."
-"""What is read out in the place of a drawing, after its caption."""
+"""Alternative text of a drawing, after its caption."""
 OLDER = "Decided by an older version of this software: run it again for a verdict."
 OTHER_VERSION = "its result is of another version of this software: run it again"
 
 
 class Outcome(NamedTuple):
-    """What there is of an experiment."""
+    """Results of an experiment, as JSON has them, or the reason why there are none."""
 
     results: list[dict[str, Any]]
-    """Finished ones, as JSON has them."""
     problem: str = ""
-    """Why there is none, or why the last attempt failed."""
+    """Reason why there is none, or why the last attempt failed."""
     has_failed: bool = False
     command: str = ""
-    """To type for a result, where there is none."""
+    """Command for a result, where there is none."""
 
 
 class Drawing(NamedTuple):
@@ -56,7 +55,7 @@ class Drawing(NamedTuple):
     caption: str
     svg: Markup
     is_themed: bool
-    """Whether it takes its colours from the page; else it needs white paper."""
+    """Whether its colours are those of the page; else it needs white paper."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class ResultView:
     result: dict[str, Any]
     verdict: str
     data: str
-    """What is to be known of the data; mostly empty."""
+    """Note on the data; mostly empty."""
     findings: tuple[Finding, ...]
     headline: Headline
     tables: tuple[Table, ...]
@@ -85,7 +84,7 @@ class ExperimentView:
 
     @property
     def verdict(self) -> str:
-        """Of its results, or why there is none."""
+        """The best verdict of its results, or the reason why there is none."""
         if self.outcome.has_failed:
             return FAILED
         if not self.results:
@@ -95,7 +94,7 @@ class ExperimentView:
 
 
 def views_of(outcomes: Mapping[str, Outcome], directory: Path) -> list[ExperimentView]:
-    """What the page shows of each experiment; pictures are in `directory`/EXPERIMENT."""
+    """Return the views of all experiments; pictures are in `directory`/EXPERIMENT."""
     return [
         _view(each, paper, outcomes[each.name], directory / each.name)
         for paper in PAPERS
@@ -129,7 +128,7 @@ def _result(experiment: Experiment, result: dict[str, Any], place: Path) -> Resu
 
 
 def _drawings(result: dict[str, Any], place: Path, figures: Sequence[Figure]) -> list[Drawing]:
-    """The SVG pictures of a result; those that are missing or damaged are left out."""
+    """Return the SVG pictures of a result, without those that are missing or damaged."""
     captions = {result["name"] + each.suffix: each.caption for each in figures}
     drawn = []
     for file in result["pictures"]:
@@ -148,7 +147,7 @@ def _drawings(result: dict[str, Any], place: Path, figures: Sequence[Figure]) ->
 
 
 def reproductions_page(views: list[ExperimentView], made: str) -> str:
-    """The page; `made` says when, by what and how it was made."""
+    """Return the page; `made` says when and by which command it was made."""
     papers = [(paper, [view for view in views if view.paper is paper]) for paper in PAPERS]
     counts = {verdict: sum(view.verdict == verdict for view in views) for verdict in VERDICTS}
     return render_template(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from pipeline.reproduce.papers import EXPERIMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from pipeline.reproduce.settings import ReproduceSettings
@@ -19,14 +18,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 KNOWN = {"experiment": str, "scale": str, "seed": int, "name": str, "rows": list, "pictures": list}
-"""What every result has, and of what kind."""
+"""Names and kinds of values that every result has."""
 
 
 def results_in(directory: Path, experiment: str) -> list[dict[str, Any]]:
-    """The finished results of an experiment in its directory, by file name.
+    """Return the finished results of an experiment in its directory, by file name.
 
-    There are several where it has variants, as of `--dataset`. Files that hold no result, such as
-    a damaged one, are skipped with a warning.
+    There are several of an experiment with variants, as of `--dataset`. Files without a result,
+    such as damaged ones, are skipped with a warning.
     """
     found = []
     for path in sorted(directory.glob("*.json")):
@@ -46,12 +45,12 @@ def results_in(directory: Path, experiment: str) -> list[dict[str, Any]]:
 
 
 def serves(result: dict[str, Any], settings: ReproduceSettings) -> bool:
-    """Whether a result is of the seed and of the scale that are asked for, or of full scale."""
+    """Return whether a result has the seed of the settings, and their scale or full scale."""
     return result["seed"] == settings.seed and result["scale"] in (settings.scale, "full")
 
 
 def command_of(settings: ReproduceSettings, experiment: str) -> str:
-    """What to type for the same figures: options that change them, scale and seed always."""
+    """Return the command for the same figures: options that change them, scale and seed always."""
     options = []
     for each in fields(settings):
         value = getattr(settings, each.name)
@@ -62,12 +61,12 @@ def command_of(settings: ReproduceSettings, experiment: str) -> str:
 
 
 def command_line(*words: str) -> str:
-    """A command of this software, for a shell."""
+    """Return a command of this software, for a shell."""
     return "python -m pipeline " + shlex.join(words)
 
 
 def command_for(experiment: str, settings: ReproduceSettings) -> str:
-    """How to run an experiment that has not been run, with what it needs."""
+    """Return the command for an experiment that has not been run, with the options it needs."""
     needs = shlex.split(EXPERIMENTS[experiment].needs)
-    given: Sequence[str] = ("--scale", settings.scale, "--seed", str(settings.seed))
+    given = ("--scale", settings.scale, "--seed", str(settings.seed))
     return command_line("reproduce", experiment, *needs, *given)

@@ -16,9 +16,12 @@ from pipeline.figures.write import write_figures
 from pipeline.reproduce.claims import findings_of
 from pipeline.reproduce.papers import EXPERIMENTS
 from pipeline.reproduce.results import command_of
+from pipeline.setting_sources import check_least, check_seed
 from pipeline.version import software_version
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pipeline.reproduce.settings import ReproduceSettings
 
 
@@ -54,41 +57,27 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
 
 
 def _check(settings: ReproduceSettings, experiment: str) -> None:
-    """Refuse settings of other experiments, and what makes no sense."""
-    for each in fields(settings):
-        experiments, value = each.metadata["of"], getattr(settings, each.name)
-        if experiments and experiment not in experiments and value != each.default:
+    """Raise UsageError for a setting of other experiments, or one that makes no sense."""
+    for option, experiments in given_settings(settings):
+        if experiment not in experiments:
             raise UsageError(
-                f"--{each.name.replace('_', '-')} is for {' or '.join(experiments)}, not "
-                f"{experiment}: leave it out"
+                f"{option} is for {' or '.join(experiments)}, not {experiment}: leave it out"
             )
     check_numbers(settings)
 
 
-def check_numbers(settings: ReproduceSettings) -> None:
-    """Refuse numbers that make no sense.
+def given_settings(settings: ReproduceSettings) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield options of single experiments that are not at their default, and these experiments."""
+    for each in fields(settings):
+        if each.metadata["of"] and getattr(settings, each.name) != each.default:
+            yield "--" + each.name.replace("_", "-"), each.metadata["of"]
 
-    Raises
-    ------
-    UsageError
-        If there is one; the message says which and what it may be.
-    """
-    if not 0 <= settings.seed < 2**63:
-        raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
-    for name, number, least in (
-        ("--pairs", settings.pairs, 2),
-        ("--held-out", settings.held_out, 2),
-        ("--topics", settings.topics, 1),
-        ("--scored", settings.scored, 2),
-        ("--max-tokens", settings.max_tokens, 2),
-        ("--particles", settings.particles, 2),
-        ("--repeats", settings.repeats, 2),
-        ("--moves", settings.moves, 0),
-        ("--words", settings.words, 2),
-        ("--documents", settings.documents, 20),
-    ):
-        if number is not None and number < least:
-            raise UsageError(f"{name} must be at least {least}, found {number}")
+
+def check_numbers(settings: ReproduceSettings) -> None:
+    """Raise UsageError for a number that makes no sense; the message says its smallest value."""
+    check_seed(settings.seed)
+    check_least(settings, pairs=2, held_out=2, topics=1, scored=2, max_tokens=2)
+    check_least(settings, particles=2, repeats=2, moves=0, words=2, documents=20)
 
 
 def print_reproduction(result: dict[str, Any]) -> None:

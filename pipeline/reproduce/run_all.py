@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from pipeline.reproduce.claims import FAILED
 from pipeline.reproduce.page import Outcome, reproductions_page, views_of
 from pipeline.reproduce.papers import EXPERIMENTS
 from pipeline.reproduce.results import command_for, command_line, results_in, serves
-from pipeline.reproduce.run import check_numbers, reproduce
+from pipeline.reproduce.run import check_numbers, given_settings, reproduce
 from pipeline.version import software_version
 
 if TYPE_CHECKING:
@@ -34,12 +34,8 @@ def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> 
     from running; it is named in the result and on the page. With `gather_only` nothing runs, and
     results of any scale and seed are taken.
 
-    Raises
-    ------
-    UsageError
-        If a setting makes no sense or is one of single experiments, or there is nothing to gather.
-    StoreLockedError
-        If another process is at it.
+    Raises UsageError if a setting makes no sense or is one of single experiments, or there is
+    nothing to gather; StoreLockedError if another process writes to the directory.
     """
     _check(settings)
     directory = Path(settings.output or "reproduce")
@@ -68,19 +64,17 @@ def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> 
 
 
 def _check(settings: ReproduceSettings) -> None:
-    """Refuse settings that are not of all experiments, and what makes no sense."""
-    for each in fields(settings):
-        if each.metadata["of"] and getattr(settings, each.name) != each.default:
-            option = "--" + each.name.replace("_", "-")
-            raise UsageError(
-                f"{option} is for {' or '.join(each.metadata['of'])}: give it with the experiment, "
-                "whose result --all then takes as it is"
-            )
+    """Raise UsageError for a setting of some experiments only, or one that makes no sense."""
+    for option, experiments in given_settings(settings):
+        raise UsageError(
+            f"{option} is for {' or '.join(experiments)}: give it with the experiment, whose "
+            "result --all then takes as it is"
+        )
     check_numbers(settings)
 
 
 def _gathered(name: str, directory: Path, settings: ReproduceSettings) -> Outcome:
-    """What there is of an experiment; if there is nothing, why not."""
+    """Return the results of an experiment; without any, the reason."""
     results = results_in(directory / name, name)
     if results:
         return Outcome(results)
@@ -93,12 +87,9 @@ def _missing(name: str) -> str:
 
 
 def _run(name: str, directory: Path, settings: ReproduceSettings) -> Outcome:
-    """Run an experiment as `reproduce NAME` would; if it fails, say why.
+    """Run an experiment as `reproduce NAME` would; the outcome has the reason of a failure.
 
-    Raises
-    ------
-    OSError
-        If the disk is full, as nothing could be written of the others either.
+    Raises OSError if the disk is full, as no other experiment could write its result either.
     """
     problem = ""
     try:
@@ -127,10 +118,8 @@ def _written(
     views = views_of(outcomes, directory)
     options = ["--scale", settings.scale, "--seed", str(settings.seed)] if how == "--all" else []
     command = command_line("reproduce", how, *options)
-    today = datetime.now(UTC).date().isoformat()
-    path = directory / PAGE
-    made = f"Gathered on {today} by {command}."
-    atomic_write_text(path, reproductions_page(views, made))
+    today, path = datetime.now(UTC).date().isoformat(), directory / PAGE
+    atomic_write_text(path, reproductions_page(views, f"Gathered on {today} by {command}."))
     return {
         "report": str(path),
         "scale": settings.scale,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from pipeline.settings import setting
 
@@ -14,17 +15,21 @@ EXPERIMENTS = (
     *("lpmrf-classic3", "lpmrf-wikipedia"),
     *("lpmrf-dependencies", "lpmrf-scaling"),
 )
-"""What `reproduce` can do again."""
+"""Names of `reproduce NAME`, in the order of `reproduce --all`."""
 ALL_TAKE = "quick takes more than a quarter of an hour of one core, full many hours"
-"""How long all of them take, by what was measured."""
+"""Measured time of all of them, for the help."""
 L2R_EXPERIMENTS = ("l2r-kl", "l2r-convergence")
-"""Those of Gamma-Poisson models, on counts."""
 LETTER_EXPERIMENTS = ("bam-letters", "bam-decompositions")
-"""Those of allocation models on counts of letter pairs."""
 PARTICLE_EXPERIMENTS = ("bam-toy", "bam-parafac", "bam-abalone", *LETTER_EXPERIMENTS)
-"""Those of allocation models that are scored by particles."""
+"""Experiments that score allocation models by particles."""
 PERPLEXITY_EXPERIMENTS = ("lpmrf-classic3", "lpmrf-wikipedia")
-"""Those of the perplexity of Poisson MRFs."""
+FIELD_EXPERIMENTS = (*PERPLEXITY_EXPERIMENTS, "lpmrf-dependencies")
+"""Experiments that take lambda and c of Poisson MRFs."""
+
+
+def _number(help_text: str, *of: str, metavar: str = "N") -> Any:
+    """Return a setting that is None, for the number of the scale, if it is not given."""
+    return setting(None, help_text, metavar=metavar, of=of)
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,8 @@ class ReproduceSettings:
     scale: str = setting(
         "quick", "some minutes at most, or all that was published", choices=("quick", "full")
     )
-    pairs: int | None = setting(
-        None,
-        "pairs of model and document; by default 100 or 1,000",
-        metavar="N",
-        of=("buntine-table-1",),
+    pairs: int | None = _number(
+        "pairs of model and document; by default 100 or 1,000", "buntine-table-1"
     )
     dataset: str = setting(
         "s10s",
@@ -46,18 +48,15 @@ class ReproduceSettings:
         choices=("s10s", "s10", "s40"),
         of=("buntine-model-selection",),
     )
-    held_out: int | None = setting(
-        None,
-        "held-out documents; by default 300 or 10,000",
-        metavar="N",
-        of=("buntine-model-selection",),
+    held_out: int | None = _number(
+        "held-out documents; by default 300 or 10,000", "buntine-model-selection"
     )
     counts: str = setting(
         "",
         "bags of words, in any format that convert reads or .npz as SciPy writes it; commas "
         "between several; by default sections of the built-in sample",
         metavar="FILES",
-        of=(*L2R_EXPERIMENTS, *PERPLEXITY_EXPERIMENTS, "lpmrf-dependencies", "lpmrf-scaling"),
+        of=(*L2R_EXPERIMENTS, *FIELD_EXPERIMENTS, "lpmrf-scaling"),
     )
     vocabulary: str = setting(
         "",
@@ -65,11 +64,11 @@ class ReproduceSettings:
         metavar="FILE",
         of=("lpmrf-dependencies",),
     )
-    topics: int | None = setting(
-        None,
+    topics: int | None = _number(
         "number of topics; by default 5; 20 or 100; 3, or 3, 10 and 20; and 1 only",
+        *L2R_EXPERIMENTS,
+        *PERPLEXITY_EXPERIMENTS,
         metavar="K",
-        of=(*L2R_EXPERIMENTS, *PERPLEXITY_EXPERIMENTS),
     )
     select: str = setting(
         "auto",
@@ -78,41 +77,26 @@ class ReproduceSettings:
         choices=("auto", "published", "validation"),
         of=PERPLEXITY_EXPERIMENTS,
     )
-    penalty: float | None = setting(
-        None,
+    penalty: float | None = _number(
         "lambda of all fields, with --length-scale: the higher, the fewer dependencies",
+        *FIELD_EXPERIMENTS,
         metavar="X",
-        of=(*PERPLEXITY_EXPERIMENTS, "lpmrf-dependencies"),
     )
-    length_scale: float | None = setting(
-        None,
+    length_scale: float | None = _number(
         "c of all fields: in documents c times as long as the mean, dependencies count half",
+        *FIELD_EXPERIMENTS,
         metavar="X",
-        of=(*PERPLEXITY_EXPERIMENTS, "lpmrf-dependencies"),
     )
-    words: int | None = setting(
-        None,
-        "most frequent words to keep; by default 5,000",
-        metavar="N",
-        of=("lpmrf-wikipedia",),
+    words: int | None = _number("most frequent words to keep; by default 5,000", "lpmrf-wikipedia")
+    documents: int | None = _number(
+        "documents to draw; by default 5,000, or all", "lpmrf-wikipedia"
     )
-    documents: int | None = setting(
-        None,
-        "documents to draw; by default 5,000, or all",
-        metavar="N",
-        of=("lpmrf-wikipedia",),
-    )
-    scored: int | None = setting(
-        None,
+    scored: int | None = _number(
         "most documents to score; by default 100 or 1,000, and 30 or 1,000 (full takes hours)",
-        metavar="N",
-        of=L2R_EXPERIMENTS,
+        *L2R_EXPERIMENTS,
     )
-    max_tokens: int | None = setting(
-        None,
-        "longest document to score, in tokens; by default 60 or 100",
-        metavar="N",
-        of=("l2r-kl",),
+    max_tokens: int | None = _number(
+        "longest document to score, in tokens; by default 60 or 100", "l2r-kl"
     )
     table: str = setting(
         "",
@@ -121,23 +105,16 @@ class ReproduceSettings:
         metavar="FILE",
         of=("bam-abalone", *LETTER_EXPERIMENTS),
     )
-    particles: int | None = setting(
-        None,
-        "particles of each run; by default as published, or fewer",
-        metavar="N",
-        of=PARTICLE_EXPERIMENTS,
+    particles: int | None = _number(
+        "particles of each run; by default as published, or fewer", *PARTICLE_EXPERIMENTS
     )
-    repeats: int | None = setting(
-        None,
+    repeats: int | None = _number(
         "independent runs of each estimate; by default as published, or fewer",
-        metavar="N",
-        of=PARTICLE_EXPERIMENTS,
+        *PARTICLE_EXPERIMENTS,
     )
-    moves: int | None = setting(
-        None,
+    moves: int | None = _number(
         "tokens drawn anew after each, in the runs of particles that have moves",
-        metavar="N",
-        of=PARTICLE_EXPERIMENTS,
+        *PARTICLE_EXPERIMENTS,
     )
     output: str = setting(
         "",

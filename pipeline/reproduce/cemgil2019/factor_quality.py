@@ -58,7 +58,7 @@ def factor_quality(X: ArrayLike, W: ArrayLike, H: ArrayLike) -> FactorQuality:
 
 
 def hoyer_sparsity(values: ArrayLike) -> float:
-    """Return (√n − |x|₁ / |x|₂) / (√n − 1) of n numbers: 0 if all are equal, 1 if only one is not 0.
+    """Return (√n − |x|₁ / |x|₂) / (√n − 1) of n numbers: 0 of equal ones, 1 if all but one are 0.
 
     Hoyer 2004. It is not defined, NaN, of zeros only and of a single number.
     """

@@ -67,7 +67,9 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     """Enumerate and score all allocations; both scales are the same, as it takes a second."""
     del settings, cache
     matrix = MATRICES[MATRIX]
-    models = [AllocationModel.nmf(*matrix.shape, RANK, a) for a in STRENGTHS]  # b = a / S₊
+    models = [
+        AllocationModel.nmf(len(matrix), len(matrix.T), RANK, a) for a in STRENGTHS
+    ]  # b = a / S₊
     X = CellCounts.of(matrix, models[0])
     tensors = all_allocations(models[0], X)
     scored = []
@@ -103,7 +105,7 @@ def as_json(found: Histogram, strengths: Sequence[float]) -> dict[str, Any]:
         above_log_a=spacing - log_a,
         explained=[np.corrcoef(d_ep, row)[0, 1] ** 2 for row in log_pi],
         limit_error=[None, *np.abs(slopes - d_ep - 1).max(axis=1)],
-        levels_are_separate=(ends[1:, 1] < ends[:-1, 0]).all(axis=0),
+        levels_are_separate=np.all(ends[1:, 1] < ends[:-1, 0], axis=0),
         distinct=[len(np.unique(row.round(6))) for row in log_pi],
     )
     levels = rows_of(

@@ -168,7 +168,7 @@ def findings(result: Any) -> Iterator[Finding]:
         text = f"{at_weak}, {NAMES[method]}: symmetric NMF above NMF at {ALMOST_ALL:.0%} of ranks"
         paper = WEAK_PRIOR if method == "smc" else ""
         yield finding(f"{method}-symmetric-above", text, () if is_most else failed, paper)
-    failed = () if is_lower(SYMMETRIC, NMF, "vb", weak).any() else ("any rank",)
+    failed = [] if is_lower(SYMMETRIC, NMF, "vb", weak).any() else ["any rank"]
     text = f"{at_weak}, VB: symmetric NMF not above NMF throughout"
     yield finding("vb-symmetric-not-above", text, failed, WEAK_PRIOR)
     for method in BY_PARTICLES:

@@ -71,14 +71,17 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
 
     def compute(matrix: str, a: float, rank: int, method: str) -> Mapping[str, Any]:
         X = MATRICES[matrix]
-        model = AllocationModel.nmf(*X.shape, rank, a)
+        model = AllocationModel.nmf(len(X), len(X.T), rank, a)
         return score(model, X, method, budget, (matrix, a, rank, method), settings.threads)
 
     keys = product(MATRICES, budget.a, budget.ranks, METHODS)
     group = budget.group(cache, NAME, ("a", "ranks"), data=dict(MATRICES))
     scores = run_trials(group, keys, compute, NAME)
-    places = product(MATRICES, budget.a)
-    rows = [row for place in places for row in score_rows(scores, *place, budget.ranks)]
+    rows = [
+        row
+        for matrix, a in product(MATRICES, budget.a)
+        for row in score_rows(scores, matrix, a, budget.ranks)
+    ]
     spent = {name: getattr(budget, f"n_{name}") for name in ("particles", "repeats", "starts")}
     return Found({"name": NAME, **spent, "rows": rows})
 

@@ -10,7 +10,7 @@ import tempfile
 from contextlib import ExitStack, chdir
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 from scipy import sparse
@@ -36,9 +36,6 @@ from tests.pipeline.reproduce.inouye2015.test_perplexity import documents
 from tests.pipeline.reproduce.inouye2015.test_views_2 import PUBLISHED_WORDS, drawn_counts
 from tests.pipeline.reproduce.inouye2015.test_views_2 import SMALL as SMALL_SCALING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 STORED = Path(__file__).with_suffix(".json")
 PROTOCOLS: dict[Any, Any] = {
     model_selection: SMALL_SELECTION,
@@ -61,11 +58,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def settings_of(experiment: str) -> ReproduceSettings:
+def settings_of(experiment):
     return ReproduceSettings(threads=1, **OPTIONS.get(experiment, {}))
 
 
-def small_results(directory: Path) -> dict[str, dict[str, Any]]:
+def small_results(directory):
     """Run all of them there, without pictures; by experiment what is in the JSON files."""
     _write_data(directory)
     with ExitStack() as stack:
@@ -86,17 +83,17 @@ def small_results(directory: Path) -> dict[str, dict[str, Any]]:
         return {name: command.reproduce(settings_of(name), name) for name in EXPERIMENTS}
 
 
-def _given(small: Any) -> Callable[..., Any]:
+def _given(small):
     parts = small if isinstance(small, tuple) else (small,)
 
-    def protocol(settings: ReproduceSettings, *_: object) -> Any:
+    def protocol(settings, *_):
         seeded = tuple(replace(part, seed=settings.seed) for part in parts)
         return seeded if isinstance(small, tuple) else seeded[0]
 
     return protocol
 
 
-def _write_data(directory: Path) -> None:
+def _write_data(directory):
     (directory / "abalone.csv").write_text("\n".join(abalone_lines()) + "\n")
     (directory / "pairs.csv").write_text("\n".join(pairs_lines()) + "\n")
     sparse.save_npz(directory / "few.npz", few_counts())
@@ -106,12 +103,12 @@ def _write_data(directory: Path) -> None:
     (directory / "counts.vocab").write_text("".join(f"{word}\n" for word in PUBLISHED_WORDS))
 
 
-def shape_of(value: Any) -> Any:
+def shape_of(value):
     """Names and kinds of values of JSON, of lists those of all entries; numbers are one kind."""
     if isinstance(value, dict):
         return {name: shape_of(each) for name, each in value.items()}
     if isinstance(value, list):
-        shapes: list[Any] = []
+        shapes = []
         for each in map(shape_of, value):
             if each not in shapes:
                 shapes.append(each)

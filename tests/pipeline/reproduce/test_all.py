@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,19 +14,14 @@ from pipeline.errors import Interrupted
 from pipeline.reproduce import run_all as command
 from pipeline.reproduce.settings import EXPERIMENTS
 from tests.pipeline.reproduce.small_results import STORED
-from tests.pipeline.support import Outcome, call
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipeline.reproduce.settings import ReproduceSettings
+from tests.pipeline.support import call
 
 RUNNING = [name for name in EXPERIMENTS if name != "bam-abalone"]
 """Those that need nothing."""
 
 
 @pytest.fixture
-def stored() -> dict[str, dict[str, Any]]:
+def stored():
     found = json.loads(STORED.read_text())
     assert isinstance(found, dict)
     return found
@@ -36,19 +30,19 @@ def stored() -> dict[str, dict[str, Any]]:
 class Runs:
     """Stands for `reproduce`: writes a stored result, and notes what it was asked for."""
 
-    def __init__(self, stored: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, stored):
         self.stored = stored
-        self.asked: list[str] = []
-        self.errors: dict[str, BaseException] = {}
+        self.asked = []
+        self.errors = {}
 
-    def __call__(self, settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
+    def __call__(self, settings, experiment):
         self.asked.append(experiment)
         if experiment in self.errors:
             raise self.errors[experiment]
         wanted = {"scale": settings.scale, "seed": settings.seed}
         return self.write(Path(settings.output), experiment, **wanted)
 
-    def write(self, directory: Path, experiment: str, **also: Any) -> dict[str, Any]:
+    def write(self, directory, experiment, **also):
         result = self.stored[experiment] | also
         directory.mkdir(parents=True, exist_ok=True)
         (directory / f"{result['name']}.json").write_text(json.dumps(result))
@@ -56,21 +50,21 @@ class Runs:
 
 
 @pytest.fixture
-def runs(stored: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Runs:
+def runs(stored, monkeypatch):
     made = Runs(stored)
     monkeypatch.setattr(command, "reproduce", made)
     return made
 
 
-def all_of(*argv: object, cwd: Path) -> Outcome:
+def all_of(*argv, cwd):
     return call("reproduce", "--all", *argv, "--json", cwd=cwd)
 
 
-def verdicts(outcome: Outcome) -> dict[str, str]:
+def verdicts(outcome):
     return {row["experiment"]: row["verdict"] for row in outcome.result["experiments"]}
 
 
-def test_all_run_in_order_and_are_gathered(runs: Runs, tmp_path: Path) -> None:
+def test_all_run_in_order_and_are_gathered(runs, tmp_path):
     outcome = all_of("--seed", 3, cwd=tmp_path)
     assert outcome.code == 0, outcome.err
     assert runs.asked == RUNNING
@@ -89,7 +83,7 @@ def test_all_run_in_order_and_are_gathered(runs: Runs, tmp_path: Path) -> None:
     assert "by python -m pipeline reproduce --all --scale quick --seed 3." in page
 
 
-def test_only_what_is_missing_runs(runs: Runs, tmp_path: Path) -> None:
+def test_only_what_is_missing_runs(runs, tmp_path):
     place = tmp_path / "out"
     runs.write(place / "bam-toy", "bam-toy", seed=0, scale="quick")
     runs.write(place / "l2r-kl", "l2r-kl", seed=0, scale="full")  # serves for quick
@@ -109,7 +103,7 @@ def test_only_what_is_missing_runs(runs: Runs, tmp_path: Path) -> None:
     assert runs.asked == [name for name in RUNNING if name != "l2r-kl"]
 
 
-def test_results_of_several_variants(runs: Runs, tmp_path: Path) -> None:
+def test_results_of_several_variants(runs, tmp_path):
     place, name = tmp_path / "reproduce" / "buntine-model-selection", "buntine-model-selection"
     runs.write(place, name)
     runs.write(place, name, name=f"{name}-s40", dataset="s40")
@@ -118,7 +112,7 @@ def test_results_of_several_variants(runs: Runs, tmp_path: Path) -> None:
     assert [each["name"] for each in row["results"]] == [f"{name}-s10s", f"{name}-s40"]
 
 
-def test_one_that_fails_stops_no_other(runs: Runs, tmp_path: Path) -> None:
+def test_one_that_fails_stops_no_other(runs, tmp_path):
     runs.errors = {
         "l2r-kl": CorpusFormatError("line 3: <b>no</b> number"),
         "bam-histogram": RuntimeError("our mistake"),
@@ -139,7 +133,7 @@ def test_one_that_fails_stops_no_other(runs: Runs, tmp_path: Path) -> None:
     assert runs.asked == ["l2r-kl", "bam-histogram"]
 
 
-def test_a_failure_beside_an_older_result(runs: Runs, tmp_path: Path) -> None:
+def test_a_failure_beside_an_older_result(runs, tmp_path):
     runs.write(tmp_path / "reproduce" / "bam-toy", "bam-toy", seed=9)
     runs.errors = {"bam-toy": CorpusFormatError("no")}
     outcome = all_of(cwd=tmp_path)
@@ -148,7 +142,7 @@ def test_a_failure_beside_an_older_result(runs: Runs, tmp_path: Path) -> None:
     assert (row["verdict"], row["results"][0]["seed"]) == ("failed", 9)
 
 
-def test_what_is_printed(runs: Runs, tmp_path: Path) -> None:
+def test_what_is_printed(runs, tmp_path):
     outcome = call("reproduce", "--all", cwd=tmp_path)
     lines = outcome.out.splitlines()
     assert lines[-1] == "reproduce/report.html"
@@ -157,16 +151,14 @@ def test_what_is_printed(runs: Runs, tmp_path: Path) -> None:
     assert "15 of 15, lpmrf-scaling" in outcome.err
 
 
-def wrapped(error: BaseException) -> SystemError:
+def wrapped(error):
     made = SystemError("a kernel returned a result with an exception set")
     made.__cause__ = error
     return made
 
 
 @pytest.mark.parametrize("as_raised", [lambda error: error, wrapped])
-def test_an_interrupt_ends_it_and_the_same_command_goes_on(
-    as_raised: Callable[[BaseException], BaseException], runs: Runs, tmp_path: Path
-) -> None:
+def test_an_interrupt_ends_it_and_the_same_command_goes_on(as_raised, runs, tmp_path):
     runs.errors = {"bam-toy": as_raised(Interrupted(15))}
     outcome = all_of(cwd=tmp_path)
     assert outcome.code == 143
@@ -178,14 +170,14 @@ def test_an_interrupt_ends_it_and_the_same_command_goes_on(
     assert runs.asked == RUNNING[RUNNING.index("bam-toy") :]
 
 
-def test_a_full_disk_ends_it(runs: Runs, tmp_path: Path) -> None:
+def test_a_full_disk_ends_it(runs, tmp_path):
     runs.errors = {"bam-toy": OSError(28, "No space left on device")}
     outcome = all_of(cwd=tmp_path)
     assert outcome.code == 75
     assert runs.asked[-1] == "bam-toy"
 
 
-def test_gathering_runs_nothing(runs: Runs, tmp_path: Path) -> None:
+def test_gathering_runs_nothing(runs, tmp_path):
     runs.write(tmp_path / "reproduce" / "bam-toy", "bam-toy", seed=7, scale="full")
     for argv in (("--gather",), ("--all", "--gather")):
         outcome = call("reproduce", *argv, "--json", cwd=tmp_path)
@@ -198,7 +190,7 @@ def test_gathering_runs_nothing(runs: Runs, tmp_path: Path) -> None:
     assert "Scale full, seed 7" in page
 
 
-def test_one_at_a_time(runs: Runs, tmp_path: Path) -> None:
+def test_one_at_a_time(runs, tmp_path):
     (tmp_path / "reproduce").mkdir()
     with writer_lock(tmp_path / "reproduce"):
         assert all_of(cwd=tmp_path).code == 75
@@ -217,7 +209,7 @@ def test_one_at_a_time(runs: Runs, tmp_path: Path) -> None:
         ("--gather", "--gather: there is no result in reproduce"),
     ],
 )
-def test_usage_errors(argv: str, complaint: str, runs: Runs, tmp_path: Path) -> None:
+def test_usage_errors(argv, complaint, runs, tmp_path):
     outcome = call("reproduce", *shlex.split(argv), cwd=tmp_path)
     assert outcome.code == 2
     assert complaint in outcome.error
@@ -225,7 +217,7 @@ def test_usage_errors(argv: str, complaint: str, runs: Runs, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_real_results_are_gathered(tmp_path: Path) -> None:
+def test_real_results_are_gathered(tmp_path):
     for argv in (("buntine-table-1", "--pairs", 3, "--seed", 2), ("bam-histogram",)):
         outcome = call("reproduce", *argv, "--threads", 1, cwd=tmp_path)
         assert outcome.code == 0, outcome.err

@@ -6,36 +6,30 @@ import copy
 import json
 import logging
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pipeline.figures.svg import DamagedFigureError, file_svg
 from pipeline.reproduce.buntine2009 import convergence_view, model_selection_view
 from pipeline.reproduce.claims import decided, finding, findings_of, verdict_of
-from pipeline.reproduce.page import ExperimentView, Outcome, reproductions_page, views_of
+from pipeline.reproduce.page import Outcome, reproductions_page, views_of
 from pipeline.reproduce.papers import EXPERIMENTS, PAPERS
 from pipeline.reproduce.settings import EXPERIMENTS as NAMES
 from pipeline.reproduce.tables import Column, Table, plus_minus, text, text_table
 from tests.pipeline.reproduce.small_results import STORED, shape_of, small_results
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOSTILE = "<script>alert(1)</script>\"'&\u202e\x00</style><!--"
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
 @pytest.fixture
-def stored() -> dict[str, dict[str, Any]]:
+def stored():
     found = json.loads(STORED.read_text())
     assert isinstance(found, dict)
     return found
 
 
-def page_of(
-    results: dict[str, dict[str, Any]], place: Path, **outcomes: Outcome
-) -> tuple[str, list[ExperimentView]]:
+def page_of(results, place, **outcomes):
     nothing = Outcome([], "it has not been run", command="python -m pipeline reproduce x")
     found = {name: Outcome([results[name]]) if name in results else nothing for name in EXPERIMENTS}
     views = views_of(found | outcomes, place)
@@ -45,42 +39,42 @@ def page_of(
 class Elements(HTMLParser):
     """All elements with their attributes, and all text; complains of wrong nesting."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page):
         super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.texts: list[str] = []
+        self.found = []
+        self.open = []
+        self.texts = []
         self.feed(page)
         assert self.open == []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.found.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag, attrs):
         self.found.append((tag, dict(attrs)))
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.texts.append(data)
 
-    def all(self, tag: str) -> list[dict[str, str | None]]:
+    def all(self, tag):
         return [attributes for name, attributes in self.found if name == tag]
 
 
 # --- tables, headlines, verdicts ------------------------------------------------------------------
 
 
-def test_every_experiment_is_shown() -> None:
+def test_every_experiment_is_shown():
     assert tuple(EXPERIMENTS) == NAMES
     assert len(PAPERS) == 5
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_tables_and_headlines(experiment: str, stored: dict[str, Any]) -> None:
+def test_tables_and_headlines(experiment, stored):
     result, declared = stored[experiment], EXPERIMENTS[experiment]
     tables = declared.tables(result)
     assert tables
@@ -97,7 +91,7 @@ def test_tables_and_headlines(experiment: str, stored: dict[str, Any]) -> None:
     assert findings_of(result) or experiment == "lpmrf-dependencies"
 
 
-def test_numbers_are_those_of_the_result(stored: dict[str, Any]) -> None:
+def test_numbers_are_those_of_the_result(stored):
     result = stored["buntine-table-1"]
     first, *_ = EXPERIMENTS["buntine-table-1"].tables(result)
     row = result["rows"][0]
@@ -112,7 +106,7 @@ def test_numbers_are_those_of_the_result(stored: dict[str, Any]) -> None:
     assert [row[1] for row in found.cells] == [str(each["smc"]) for each in result["found"]]
 
 
-def test_ranks_from_which_the_hidden_class_is_better(stored: dict[str, Any]) -> None:
+def test_ranks_from_which_the_hidden_class_is_better(stored):
     result = stored["bam-abalone"]
     complete = max(result["complete_graph"], key=lambda each: each["a"])
     for row in result["rows"]:
@@ -124,7 +118,7 @@ def test_ranks_from_which_the_hidden_class_is_better(stored: dict[str, Any]) -> 
     assert EXPERIMENTS["bam-abalone"].headline(result).ours == "SMC 3, VB –"
 
 
-def test_numbers_for_people() -> None:
+def test_numbers_for_people():
     assert text(-1.25, ".1f") == "−1.2"
     assert text(None, ".1f") == "–"
     assert plus_minus(1.0, 0.5, ".1f") == "1.0 ± 0.5"
@@ -133,7 +127,7 @@ def test_numbers_for_people() -> None:
         text_table("t", ("a", "b"), [("1", "2")], groups=[("x", 1)])
 
 
-def test_one_table_for_terminal_and_page() -> None:
+def test_one_table_for_terminal_and_page():
     columns = (Column("name", "name"), Column("p", "p.mean", ".2f", "p.error", "ours"))
     rows = [{"name": "a", "p": {"mean": -0.5, "error": 0.125}}, {"name": "bcd", "p": None}]
     table = Table("Title", columns, rows, "A note.")
@@ -159,13 +153,13 @@ def test_one_table_for_terminal_and_page() -> None:
         ([], "not compared"),
     ],
 )
-def test_verdicts(held: list[bool], verdict: str) -> None:
+def test_verdicts(held, verdict):
     claims = [finding("x", "x", () if each else ("there",), "The paper says so.") for each in held]
     of_ours = [finding("ours", "ours", ("there",)), finding("too", "too", ())]
     assert verdict_of([*claims, *of_ours]) == verdict
 
 
-def test_claims_on_convergence(stored: dict[str, Any]) -> None:
+def test_claims_on_convergence(stored):
     result = stored["buntine-convergence"]
     error = {"HM": 0.2, "MFI 1st": 0.005, "MFI 2nd": 0.01, "LR": 0.03, "LRS": 0.002}
     sizes = {row["samples"] for row in result["rows"]}
@@ -186,7 +180,7 @@ def test_claims_on_convergence(stored: dict[str, Any]) -> None:
     assert nearer.fails_at == ("LR", "HM")
 
 
-def test_claims_on_the_number_of_topics(stored: dict[str, Any]) -> None:
+def test_claims_on_the_number_of_topics(stored):
     result = stored["buntine-model-selection"]
     for row in result["chosen"]:
         row["topics"] = result["true_topics"] + (row["estimator"] == "LR")
@@ -198,7 +192,7 @@ def test_claims_on_the_number_of_topics(stored: dict[str, Any]) -> None:
     assert verdict_of(claims) == "partly reproduced"
 
 
-def test_what_is_said_of_other_data(stored: dict[str, Any]) -> None:
+def test_what_is_said_of_other_data(stored):
     said = {name: EXPERIMENTS[name].data(result) for name, result in stored.items()}
     assert said["bam-toy"] == ""
     assert said["lpmrf-dependencies"] == ""  # all words of the published table are there
@@ -211,9 +205,7 @@ def test_what_is_said_of_other_data(stored: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_the_stored_results_are_as_experiments_make_them(
-    stored: dict[str, Any], tmp_path: Path
-) -> None:
+def test_the_stored_results_are_as_experiments_make_them(stored, tmp_path):
     """The other tests have the names and kinds of values that this version writes."""
     made = json.loads(json.dumps(small_results(tmp_path)))
     assert list(made) == list(stored)
@@ -221,7 +213,7 @@ def test_the_stored_results_are_as_experiments_make_them(
         assert _names(shape_of(result)) == _names(shape_of(stored[name])), name
 
 
-def _names(shape: Any) -> Any:
+def _names(shape):
     """All names in it, with those around them: values that may be missing are skipped."""
     if isinstance(shape, dict):
         return {name: _names(each) for name, each in shape.items() if each != "NoneType"}.keys()
@@ -231,7 +223,7 @@ def _names(shape: Any) -> Any:
 # --- the page -------------------------------------------------------------------------------------
 
 
-def test_everything_is_on_the_page(stored: dict[str, Any], tmp_path: Path) -> None:
+def test_everything_is_on_the_page(stored, tmp_path):
     page, views = page_of(stored, tmp_path)
     elements = Elements(page)
     ids = [attributes["id"] for _, attributes in elements.found if "id" in attributes]
@@ -256,7 +248,7 @@ def test_everything_is_on_the_page(stored: dict[str, Any], tmp_path: Path) -> No
     assert [len(elements.all(f"h{level}")) for level in (1, 2, 3)] == [1, 6, 15]
 
 
-def test_what_has_not_been_run_or_has_failed(stored: dict[str, Any], tmp_path: Path) -> None:
+def test_what_has_not_been_run_or_has_failed(stored, tmp_path):
     del stored["bam-abalone"]
     failed = Outcome([], "no room <b>here</b>", has_failed=True, command="python -m again")
     older = Outcome([stored["bam-letters"] | {"best": None}])
@@ -271,7 +263,7 @@ def test_what_has_not_been_run_or_has_failed(stored: dict[str, Any], tmp_path: P
     assert "1 not run, 2 failed. A verdict" in words
 
 
-def test_a_result_of_an_older_version(stored: dict[str, Any], tmp_path: Path) -> None:
+def test_a_result_of_an_older_version(stored, tmp_path):
     for each in stored["bam-toy"]["findings"]:
         del each["name"], each["paper"]
     del stored["buntine-convergence"]["findings"]
@@ -285,7 +277,7 @@ def test_a_result_of_an_older_version(stored: dict[str, Any], tmp_path: Path) ->
             assert view.verdict == "not compared"
 
 
-def test_nothing_hostile_runs(stored: dict[str, Any], tmp_path: Path) -> None:
+def test_nothing_hostile_runs(stored, tmp_path):
     clean, _ = page_of(stored, tmp_path)
     hostile = copy.deepcopy(stored)
     for result in hostile.values():
@@ -328,7 +320,7 @@ DRAWING = """<?xml version="1.0" encoding="utf-8"?>
 """
 
 
-def test_a_drawing_in_a_page(tmp_path: Path) -> None:
+def test_a_drawing_in_a_page(tmp_path):
     (tmp_path / "x.svg").write_text(DRAWING)
     svg = file_svg(tmp_path / "x.svg", "one", "What it <shows>")
     elements = Elements(svg)
@@ -351,15 +343,13 @@ def test_a_drawing_in_a_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "<svg", "<html/>", DRAWING.replace("viewBox", "box")])
-def test_what_is_no_drawing(content: str, tmp_path: Path) -> None:
+def test_what_is_no_drawing(content, tmp_path):
     (tmp_path / "x.svg").write_text(content)
     with pytest.raises(DamagedFigureError, match=r"x\.svg: no SVG figure"):
         file_svg(tmp_path / "x.svg", "one", "label")
 
 
-def test_pictures_on_the_page(
-    stored: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_pictures_on_the_page(stored, tmp_path, caplog):
     for name in ("bam-letters", "bam-decompositions", "bam-toy"):
         (tmp_path / name).mkdir()
         stored[name]["pictures"] = [f"{name}.svg", f"{name}.png", "../../else.svg"]
@@ -378,10 +368,8 @@ def test_pictures_on_the_page(
 
 
 @pytest.mark.parametrize("name", ["lpmrf-classic3", "lpmrf-wikipedia"])
-def test_perplexities_of_another_corpus_are_not_compared(
-    stored: dict[str, dict[str, Any]], tmp_path: Path, name: str
-) -> None:
-    def verdict() -> str:
+def test_perplexities_of_another_corpus_are_not_compared(stored, tmp_path, name):
+    def verdict():
         (view,) = [each for each in page_of(stored, tmp_path)[1] if each.experiment.name == name]
         return view.verdict
 

@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 from itertools import product
 from math import lgamma, log
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -35,7 +34,7 @@ from pipeline.reproduce.cemgil2019.scores import SCORING, WITH_MOVES, score
 SMALL = AbaloneBudget(20, 2, 2, 3, n_bins=2, class_rank=2)
 
 
-def two_kinds(rng: np.random.Generator, n: int, axes: int = 4) -> tuple[Any, Any]:
+def two_kinds(rng, n, axes=4):
     """(n, axes) bins, 0 or 1, of two kinds of animals, which have the likelier bin at .9."""
     kind = rng.integers(0, 2, n)
     return (rng.random((n, axes)) < 0.9) == kind[:, None].astype(bool), kind
@@ -44,7 +43,7 @@ def two_kinds(rng: np.random.Generator, n: int, axes: int = 4) -> tuple[Any, Any
 # --- bins -----------------------------------------------------------------------------------------
 
 
-def test_bins_are_the_groups_of_each_measurement_smallest_first() -> None:
+def test_bins_are_the_groups_of_each_measurement_smallest_first():
     rng = np.random.default_rng(0)
     wanted = rng.integers(0, 4, (200, 2))
     wanted[:4] = np.arange(4)[:, None]
@@ -55,7 +54,7 @@ def test_bins_are_the_groups_of_each_measurement_smallest_first() -> None:
     assert (found[:, 1] == 3 - wanted[:, 1]).all()
 
 
-def test_bins_do_not_depend_on_the_global_random_state_or_on_rows() -> None:
+def test_bins_do_not_depend_on_the_global_random_state_or_on_rows():
     values = np.random.default_rng(1).gamma(2.0, size=(300, 2))
     found = bins_of(values, 5)
     assert (bins_of(values, 5) == found).all()
@@ -63,13 +62,13 @@ def test_bins_do_not_depend_on_the_global_random_state_or_on_rows() -> None:
     assert (backwards == found).mean() > 0.98  # other starts: a value between two centres may move
 
 
-def test_too_few_values_for_bins() -> None:
+def test_too_few_values_for_bins():
     values = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 2.0]])
     with pytest.raises(ValueError, match="measurement 2 has 2 different values, too few for 3"):
         bins_of(values, 3)
 
 
-def test_every_animal_is_a_token() -> None:
+def test_every_animal_is_a_token():
     bins = np.array([[0, 1], [0, 1], [1, 2]])
     observed = tensor_of(bins, 3)
     assert observed.shape == (3, 3)
@@ -80,7 +79,7 @@ def test_every_animal_is_a_token() -> None:
 
 
 @pytest.mark.parametrize("a", [0.001, 1.0, 7.5])
-def test_the_complete_graph_is_what_the_general_way_says(a: float) -> None:
+def test_the_complete_graph_is_what_the_general_way_says(a):
     shape = (3, 2, 4)
     X = np.random.default_rng(2).poisson(0.8, shape)
     model = AllocationModel.complete(shape, a=a)
@@ -99,7 +98,7 @@ def test_the_complete_graph_is_what_the_general_way_says(a: float) -> None:
 # --- scores ---------------------------------------------------------------------------------------
 
 
-def test_one_class_is_exact_and_two_kinds_are_found() -> None:
+def test_one_class_is_exact_and_two_kinds_are_found():
     bins, _ = two_kinds(np.random.default_rng(4), 120)
     observed = tensor_of(bins.astype(np.int64), 2)
     models = {rank: AllocationModel.cp(observed.shape, rank, a=1.0) for rank in (1, 2)}
@@ -113,8 +112,8 @@ def test_one_class_is_exact_and_two_kinds_are_found() -> None:
         assert two > alone + 10
 
 
-def test_rows_and_curves() -> None:
-    def compute(graph: str, method: str, a: float, rank: int) -> dict[str, Any]:
+def test_rows_and_curves():
+    def compute(graph, method, a, rank):
         del a
         value, repeats = float(rank), [rank - 1.0, rank + float(graph == "A")]
         changed = {
@@ -123,7 +122,7 @@ def test_rows_and_curves() -> None:
             ("B", WITH_MOVES, 4): (-np.inf, [-np.inf, -np.inf]),
         }
         value, repeats = changed.get((graph, method, rank), (value, repeats))
-        direction: Any = "lower bound" if method == "vb" else "unbiased"
+        direction = "lower bound" if method == "vb" else "unbiased"
         made = MarginalEstimate(value, 0.1, method, direction, 9, np.array(repeats))
         return made.to_arrays()
 
@@ -151,7 +150,7 @@ def test_rows_and_curves() -> None:
     assert letters._preferred(curves_of_letters(found), "smc", 1.0)["not_told_apart"] == [1]
 
 
-def curves_of_letters(found: Any) -> Curves:
+def curves_of_letters(found):
     """The same with A as NMF, B as symmetric NMF."""
     graphs = dict(zip("AB", letters.GRAPHS, strict=True))
     named = {name: [row | {"graph": graphs[row["graph"]]} for row in found[name]] for name in found}
@@ -161,7 +160,7 @@ def curves_of_letters(found: Any) -> Curves:
 # --- classes and ages -----------------------------------------------------------------------------
 
 
-def test_classes_make_up_the_allocation() -> None:
+def test_classes_make_up_the_allocation():
     rng = np.random.default_rng(5)
     bins, classes = rng.integers(0, 2, (60, 3)), rng.integers(0, 4, 60)
     joint = np.column_stack([classes, bins])
@@ -174,7 +173,7 @@ def test_classes_make_up_the_allocation() -> None:
         classes_of(allocation, 1 - bins, rng)
 
 
-def test_who_of_equal_animals_is_in_which_class_is_drawn() -> None:
+def test_who_of_equal_animals_is_in_which_class_is_drawn():
     allocation = CellCounts(np.array([[0, 1], [1, 1], [0, 0]]), np.array([1, 2, 1]), (2, 2))
     bins = np.array([[1], [0], [1], [1]])
     drawn = np.array(
@@ -185,7 +184,7 @@ def test_who_of_equal_animals_is_in_which_class_is_drawn() -> None:
     assert np.abs(share - 2 / 3).max() < 4 * np.sqrt(2 / 9 / 600)
 
 
-def test_two_kinds_are_told_from_each_other() -> None:
+def test_two_kinds_are_told_from_each_other():
     bins, kind = two_kinds(np.random.default_rng(7), 300, axes=7)
     budget = replace(SMALL, n_particles=100)
     found = sampled_classes(bins.astype(np.int64), budget)
@@ -195,7 +194,7 @@ def test_two_kinds_are_told_from_each_other() -> None:
     assert (sampled_classes(bins.astype(np.int64), budget) == found).all()
 
 
-def test_ages_by_class() -> None:
+def test_ages_by_class():
     rings = np.array([9, 11, 3, 5, 4, 30])
     ages = ages_of(rings, np.array([7, 7, 2, 2, 2, 5]))
     classes = ages["classes"]
@@ -210,7 +209,7 @@ def test_ages_by_class() -> None:
     assert distribution[0, 3:6] == pytest.approx(1 / 3)
 
 
-def test_classes_that_say_nothing_of_age_are_not_found_to() -> None:
+def test_classes_that_say_nothing_of_age_are_not_found_to():
     rng = np.random.default_rng(8)
     classes, noise = rng.integers(0, 3, 500), rng.poisson(9.0, 500)
     found, older = ages_of(noise, classes), ages_of(noise + 3 * classes, classes)

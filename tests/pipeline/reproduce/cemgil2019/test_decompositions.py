@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import log
-from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +34,7 @@ from pipeline.reproduce.cemgil2019.projected_gradient_nmf import projected_gradi
 SMALL = DecompositionsBudget(30, 2, 2, 5, rank=2)
 
 
-def blocks(seed: int = 0, shape: tuple[int, int] = (8, 6)) -> Any:
+def blocks(seed=0, shape=(8, 6)):
     rng = np.random.default_rng(seed)
     return rng.poisson(rng.gamma(0.5, 2.0, (shape[0], 2)) @ rng.gamma(0.5, 2.0, (2, shape[1])))
 
@@ -43,7 +42,7 @@ def blocks(seed: int = 0, shape: tuple[int, int] = (8, 6)) -> Any:
 # --- measures -------------------------------------------------------------------------------------
 
 
-def test_hoyer_sparsity() -> None:
+def test_hoyer_sparsity():
     assert hoyer_sparsity(np.full((2, 3), 0.7)) == pytest.approx(0.0, abs=1e-12)
     assert hoyer_sparsity([0, 0, 5.0, 0]) == pytest.approx(1.0)
     assert hoyer_sparsity([3.0, 4.0, 0, 0]) == pytest.approx((2 - 7 / 5) / (2 - 1))
@@ -54,7 +53,7 @@ def test_hoyer_sparsity() -> None:
     assert np.isnan(hoyer_sparsity([2.0]))
 
 
-def test_losses() -> None:
+def test_losses():
     X, expected = np.array([[2, 0], [1, 3]]), np.array([[1.0, 0.5], [1.0, 4.0]])
     assert squared_loss(X, expected) == pytest.approx(1 + 0.25 + 1)
     naive = (2 * log(2) - 2 + 1) + 0.5 + 0.0 + (3 * log(3 / 4) - 3 + 4)
@@ -63,7 +62,7 @@ def test_losses() -> None:
     assert kl_divergence([[1, 0]], [[0.0, 0.0]]) == float("inf")
 
 
-def test_the_quality_does_not_depend_on_where_the_scale_is() -> None:
+def test_the_quality_does_not_depend_on_where_the_scale_is():
     rng = np.random.default_rng(1)
     X, W, H = blocks(), rng.gamma(0.5, size=(8, 2)), rng.gamma(0.5, size=(2, 6))
     found = factor_quality(X, W, H)
@@ -80,7 +79,7 @@ def test_the_quality_does_not_depend_on_where_the_scale_is() -> None:
     assert found.sparsity == pytest.approx(mean)
 
 
-def test_tokens_where_none_are_expected() -> None:
+def test_tokens_where_none_are_expected():
     X, W, H = np.array([[3, 2], [0, 1]]), np.array([[1.0], [1.0]]), np.array([[2.0, 0.0]])
     found = factor_quality(X, W, H)
     assert found.n_impossible == 3
@@ -96,7 +95,7 @@ def test_tokens_where_none_are_expected() -> None:
         (((9,), (3, 2), (2, 3)), "X must be a matrix"),
     ],
 )
-def test_factors_that_do_not_fit(shapes: Any, complaint: str) -> None:
+def test_factors_that_do_not_fit(shapes, complaint):
     with pytest.raises(ValueError, match=complaint):
         factor_quality(*(np.ones(shape) for shape in shapes))
     with pytest.raises(ValueError, match="W must be"):
@@ -107,7 +106,7 @@ def test_factors_that_do_not_fit(shapes: Any, complaint: str) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(2, marks=pytest.mark.slow)])
-def test_projected_gradients_reach_the_loss_of_coordinate_descent(seed: int) -> None:
+def test_projected_gradients_reach_the_loss_of_coordinate_descent(seed):
     X = blocks(seed).astype(float)
     ours = min(_loss(X, *projected_gradient_nmf(X, 2, np.random.default_rng(s))) for s in range(2))
     theirs = min(_peer_loss(X, 2, s) for s in range(2))
@@ -116,7 +115,7 @@ def test_projected_gradients_reach_the_loss_of_coordinate_descent(seed: int) -> 
     assert _loss(X, *projected_gradient_nmf(X, 2, np.random.default_rng(0), n_rounds=0)) > 2 * ours
 
 
-def test_projected_gradients_end_where_no_step_helps() -> None:
+def test_projected_gradients_end_where_no_step_helps():
     X = blocks(5).astype(float)
     W, H = projected_gradient_nmf(X, 2, np.random.default_rng(0), tolerance=1e-8, n_rounds=2000)
     assert (W >= 0).all()
@@ -128,11 +127,11 @@ def test_projected_gradients_end_where_no_step_helps() -> None:
         assert gradient[factor == 0].min(initial=0.0) > -1e-3 * size
 
 
-def _loss(X: Any, W: Any, H: Any) -> float:
+def _loss(X, W, H):
     return squared_loss(X, W @ H)
 
 
-def _peer_loss(X: Any, rank: int, seed: int) -> float:
+def _peer_loss(X, rank, seed):
     peer = NMF(rank, init="random", solver="cd", tol=1e-8, max_iter=5000, random_state=seed)
     return _loss(X, peer.fit_transform(X), peer.components_)
 
@@ -140,7 +139,7 @@ def _peer_loss(X: Any, rank: int, seed: int) -> float:
 # --- the experiment -------------------------------------------------------------------------------
 
 
-def test_bayesian_factors_are_the_expected_counts() -> None:
+def test_bayesian_factors_are_the_expected_counts():
     X = blocks(6)
     model = AllocationModel.nmf(*X.shape, 2, a=0.5)
     factors = AllocationFactors(model, method="vb", n_starts=2, random_state=0).fit(X)
@@ -154,7 +153,7 @@ def test_bayesian_factors_are_the_expected_counts() -> None:
     assert pytest.approx(naive) == W @ H
 
 
-def test_all_methods_run_and_each_run_has_its_own_random_numbers() -> None:
+def test_all_methods_run_and_each_run_has_its_own_random_numbers():
     X = blocks(7)
     for method in (*PEERS, *BAYESIAN):
         a = 0.1 if method in BAYESIAN else None
@@ -164,10 +163,10 @@ def test_all_methods_run_and_each_run_has_its_own_random_numbers() -> None:
         assert all((one == other).all() for one, other in zip(again, second, strict=True))
 
 
-def test_a_strong_prior_makes_factors_flat_and_least_squares_have_least_squares() -> None:
+def test_a_strong_prior_makes_factors_flat_and_least_squares_have_least_squares():
     X = blocks(8, (10, 10))
 
-    def mean(method: str, a: float | None = None) -> dict[str, Any]:
+    def mean(method, a=None):
         return row_of(method, a, qualities(X, method, a, SMALL))
 
     least = mean(COORDINATE_DESCENT)["squared_loss"]
@@ -179,14 +178,14 @@ def test_a_strong_prior_makes_factors_flat_and_least_squares_have_least_squares(
         assert weak["kl_divergence"] < strong["kl_divergence"]
 
 
-def test_threads_change_nothing() -> None:
+def test_threads_change_nothing():
     X = blocks(9)
     for method in BAYESIAN:
         found = [qualities(X, method, 0.1, SMALL, n_jobs) for n_jobs in (1, 2)]
         assert (found[0] == found[1]).all()
 
 
-def test_means_and_errors() -> None:
+def test_means_and_errors():
     row = row_of("SMC", 0.1, np.array([[0.5, 0.5, 1.0, 2.0, 0.0], [0.7, 0.5, 3.0, 2.0, 1.0]]))
     assert (row["method"], row["a"], row["unscaled_sparsity"]) == ("SMC", 0.1, 0.5)
     assert row["tokens_held_impossible"] == 0.5

@@ -39,21 +39,21 @@ GIVEN = AllocationModel(
 MODELS = [NMF, CP, CHAIN, GIVEN]
 
 
-def drawn(model: AllocationModel, n_tokens: int = 4) -> CellCounts:
+def drawn(model, n_tokens=4):
     rng = np.random.default_rng(0)
     cells = np.stack([rng.integers(size, size=n_tokens) for size in model.shape], axis=1)
     return CellCounts(cells, np.ones(n_tokens, dtype=np.int64), model.shape)
 
 
 @pytest.mark.parametrize(("n", "n_parts"), [(0, 3), (1, 1), (2, 3), (4, 2), (3, 5)])
-def test_compositions(n: int, n_parts: int) -> None:
+def test_compositions(n, n_parts):
     rows = compositions(n, n_parts).tolist()
     naive = [list(row) for row in product(range(n + 1), repeat=n_parts) if sum(row) == n]
     assert sorted(rows) == sorted(naive)
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_all_tensors_and_no_other(model: AllocationModel) -> None:
+def test_all_tensors_and_no_other(model):
     X = drawn(model)
     tensors = all_allocations(model, X)
     n_hidden = int(np.prod([model.cardinalities[name] for name in model.hidden]))
@@ -68,7 +68,7 @@ def test_all_tensors_and_no_other(model: AllocationModel) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_probabilities_are_those_of_single_tensors(model: AllocationModel) -> None:
+def test_probabilities_are_those_of_single_tensors(model):
     tensors = all_allocations(model, drawn(model))
     found = log_allocations(model, tensors)
     complete = model.fully_visible()
@@ -78,7 +78,7 @@ def test_probabilities_are_those_of_single_tensors(model: AllocationModel) -> No
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_effective_parameters_counted_by_hand(model: AllocationModel) -> None:
+def test_effective_parameters_counted_by_hand(model):
     tensors = all_allocations(model, drawn(model))
     found = effective_parameters(model, tensors)
     for n in np.random.default_rng(2).integers(len(tensors), size=12):
@@ -90,7 +90,7 @@ def test_effective_parameters_counted_by_hand(model: AllocationModel) -> None:
         assert found[n] == expected
 
 
-def test_a_tensor_of_nmf_by_hand() -> None:
+def test_a_tensor_of_nmf_by_hand():
     """Two tokens in one cell, apart: 2 + 2 + 2 - 1 - 2 - 2 parameters, or together: 0."""
     X = CellCounts.of([[2]], model := AllocationModel.nmf(1, 1, 2))
     tensors = all_allocations(model, X)
@@ -98,7 +98,7 @@ def test_a_tensor_of_nmf_by_hand() -> None:
     assert effective_parameters(model, tensors).tolist() == np.where(apart, 1, 0).tolist()
 
 
-def test_what_is_refused() -> None:
+def test_what_is_refused():
     with pytest.raises(ValueError, match="are more than"):
         all_allocations(AllocationModel.nmf(3, 3, 10), drawn(AllocationModel.nmf(3, 3, 10), 20))
     with pytest.raises(ValueError, match="observed of all tokens"):
@@ -108,7 +108,7 @@ def test_what_is_refused() -> None:
         log_allocations(symmetric, np.zeros((1, 2, 2, 2), dtype=np.int64))
 
 
-def test_the_experiment() -> None:
+def test_the_experiment():
     result = EXPERIMENT.run(ReproduceSettings(), ResultCache()).result
     rows = result["rows"]
     assert result["allocations"] == 6**2 * 3**5
@@ -122,7 +122,7 @@ def test_the_experiment() -> None:
     assert rows[-1]["spacing"] - rows[-2]["spacing"] == pytest.approx(np.log(1e-6), rel=1e-3)
 
 
-def test_statistics_by_hand() -> None:
+def test_statistics_by_hand():
     log_pi = np.array([[-1.0, -2.0, -3.0, -4.0], [-1.0, -3.0, -2.0, -5.0]])
     found = as_json(Histogram(log_pi, np.array([0, 1, 1, 3]), np.zeros(2)), (1.0, 0.1))
     assert [level["effective_parameters"] for level in found["levels"]] == [0, 1, 3]
@@ -146,7 +146,7 @@ def test_statistics_by_hand() -> None:
     assert not any(row["levels_are_separate"] for row in mixed["rows"])
 
 
-def test_findings() -> None:
+def test_findings():
     rng = np.random.default_rng(0)
     found = Histogram(rng.normal(-9, 1, (2, 50)), rng.integers(3, 9, 50), np.zeros(2))
     result = as_json(found, (1e-2, 1e-4))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -22,7 +20,7 @@ from pipeline.reproduce.cemgil2019.scores import SCORING, Budget, score
 SMALL = Budget(50, 3, 3, 5)
 
 
-def test_the_sample_is_drawn_in_proportion() -> None:
+def test_the_sample_is_drawn_in_proportion():
     pairs = np.array([[8.0e11, 1.0e11], [1.0e11, 0.0]])
     X = draw_pairs(pairs, 10_000, 0)
     assert X.sum() == 10_000
@@ -43,23 +41,23 @@ def test_the_sample_is_drawn_in_proportion() -> None:
         (np.array([[1.0, np.nan], [1.0, 1.0]]), "finite"),
     ],
 )
-def test_tables_that_cannot_be_drawn_from(pairs: Any, complaint: str) -> None:
+def test_tables_that_cannot_be_drawn_from(pairs, complaint):
     with pytest.raises(ValueError, match=complaint):
         draw_pairs(pairs, 10, 0)
 
 
-def test_asymmetry() -> None:
+def test_asymmetry():
     assert asymmetry(np.array([[5, 2], [2, 0]])) == 0
     assert asymmetry(np.array([[0, 2], [0, 0]])) == 1
     assert asymmetry(np.array([[4, 3], [1, 0]])) == pytest.approx(4 / 16)
 
 
-def test_the_paper_has_this_budget() -> None:
+def test_the_paper_has_this_budget():
     full = LettersBudget()
     assert (full.n_tokens, full.strengths, full.ranks) == (2000, (1.0, 0.001), tuple(range(1, 51)))
 
 
-def test_models() -> None:
+def test_models():
     untied, tied = (model_of(graph, 4, 3, 0.5) for graph in GRAPHS)
     assert untied.shape == tied.shape == (4, 4)
     assert untied.tied == ()
@@ -69,7 +67,7 @@ def test_models() -> None:
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_one_component_is_exact(graph: str) -> None:
+def test_one_component_is_exact(graph):
     X = np.random.default_rng(0).poisson(1.0, (3, 3))
     for a in (1.0, 0.01):
         model = model_of(graph, 3, 1, a)
@@ -79,7 +77,7 @@ def test_one_component_is_exact(graph: str) -> None:
             assert found["log_marginal"] == pytest.approx(exact, abs=1e-8)
 
 
-def test_what_is_tied_is_seen_in_the_scores() -> None:
+def test_what_is_tied_is_seen_in_the_scores():
     rng = np.random.default_rng(1)
     profiles = np.repeat(np.eye(2), 3, axis=1) / 3
     both = draw_pairs(profiles.T @ profiles, 60, 2)  # each block follows itself

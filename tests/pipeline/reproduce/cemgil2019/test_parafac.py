@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,17 +29,17 @@ OFTEN = pytest.mark.parametrize("n", [250, pytest.param(5000, marks=pytest.mark.
 # --- draws from a model ---------------------------------------------------------------------------
 
 
-def drawn_often(model: AllocationModel, n_tokens: int, n: int, *, whole: bool) -> dict[bytes, int]:
+def drawn_often(model, n_tokens, n, *, whole):
     """How often each tensor comes, over all indices or the visible ones."""
     rng = np.random.default_rng(0)
-    found: dict[bytes, int] = {}
+    found = {}
     for _ in range(n):
         key = draw(model, n_tokens, rng)[int(whole)].dense().tobytes()
         found[key] = found.get(key, 0) + 1
     return found
 
 
-def p_value(found: dict[bytes, int], law: dict[bytes, float]) -> float:
+def p_value(found, law):
     """Of the law, cells of fewer than five expected taken together."""
     assert set(found) <= set(law)
     n = sum(found.values())
@@ -54,7 +53,7 @@ def p_value(found: dict[bytes, int], law: dict[bytes, float]) -> float:
     return float(chisquare(parts[0], parts[1]).pvalue)
 
 
-def law_of_allocations(model: AllocationModel, n_tokens: int) -> dict[bytes, float]:
+def law_of_allocations(model, n_tokens):
     """π(S) given S₊, by eq. 3.11, of every tensor over all indices."""
     complete = model.fully_visible()
     shape = (1, *complete.shape)
@@ -88,7 +87,7 @@ def law_of_allocations(model: AllocationModel, n_tokens: int) -> dict[bytes, flo
     ],
 )
 @OFTEN
-def test_draws_have_the_law_of_allocations(model: AllocationModel, n: int) -> None:
+def test_draws_have_the_law_of_allocations(model, n):
     found = drawn_often(model, 2, n, whole=True)
     law = law_of_allocations(model, 2)
     assert p_value(found, law) > LEAST_P
@@ -98,10 +97,10 @@ def test_draws_have_the_law_of_allocations(model: AllocationModel, n: int) -> No
 
 
 @OFTEN
-def test_tied_tables_are_drawn_once(n: int) -> None:
+def test_tied_tables_are_drawn_once(n):
     """One token of X ~ W Wᵀ: the two indices are more often the same than by two tables."""
 
-    def law(model: AllocationModel) -> dict[bytes, float]:
+    def law(model):
         tensors = [np.eye(1, 9, n, dtype=np.int64).reshape(3, 3) for n in range(9)]
         total = log_total_probability(model, 1)
         scores = [exact(model, CellCounts.of(X, model)).log_marginal - total for X in tensors]
@@ -113,7 +112,7 @@ def test_tied_tables_are_drawn_once(n: int) -> None:
     assert p_value(found, law(AllocationModel.nmf(3, 3, 2, 1.0))) < LEAST_P
 
 
-def test_counts_are_a_marginal_of_their_allocation() -> None:
+def test_counts_are_a_marginal_of_their_allocation():
     model = AllocationModel(
         {"j": ("k",), "k": ("i",), "i": ()}, {"i": 3, "j": 5, "k": 2}, ("i", "j"), a=3.0
     )
@@ -127,14 +126,14 @@ def test_counts_are_a_marginal_of_their_allocation() -> None:
     assert empty.n_tokens == nothing.n_tokens == 0
 
 
-def test_a_table_larger_than_memory_is_never_made() -> None:
+def test_a_table_larger_than_memory_is_never_made():
     model = AllocationModel.complete((1000,) * 6, a=1e9)
     X, S = draw(model, 30, np.random.default_rng(0))
     assert (X.cells == S.cells).all()
     assert len(X.counts) == 30
 
 
-def test_bad_draws() -> None:
+def test_bad_draws():
     model = AllocationModel.nmf(2, 2, 2)
     with pytest.raises(ValueError, match="n_tokens must be at least 0, found -1"):
         draw(model, -1, np.random.default_rng(0))
@@ -150,7 +149,7 @@ def test_bad_draws() -> None:
 # --- ranks ----------------------------------------------------------------------------------------
 
 
-def test_tensors_do_not_depend_on_how_many_there_are() -> None:
+def test_tensors_do_not_depend_on_how_many_there_are():
     first, second = (drawn_tensor(SMALL, tensor) for tensor in (0, 1))
     again = drawn_tensor(replace(SMALL, n_tensors=9, ranks=(2, 7), n_particles=3), 1)
     assert (again.cells == second.cells).all()
@@ -159,7 +158,7 @@ def test_tensors_do_not_depend_on_how_many_there_are() -> None:
     assert other.cells.tolist() != second.cells.tolist() != first.cells.tolist()
 
 
-def test_a_rank_that_is_plain_is_found() -> None:
+def test_a_rank_that_is_plain_is_found():
     """Many tokens of a tensor of two blocks: all methods see that one is too few."""
     X = CellCounts([[0, 0, 0], [2, 3, 4]], [6, 6], (3, 4, 5))  # type: ignore[arg-type]
     budget = Budget(200, 3, 2, 4, seed=5)
@@ -171,11 +170,9 @@ def test_a_rank_that_is_plain_is_found() -> None:
         assert two["log_marginal"] > one["log_marginal"] + 3
 
 
-def made_up(
-    smc: list[list[float]], vb: list[list[float]], width: float, seconds: tuple[float, ...]
-) -> dict[str, Any]:
+def made_up(smc, vb, width, seconds):
     """Runs at, `width` above and below each value of SMC; with moves a nat more. Two sizes."""
-    rows: list[dict[str, Any]] = []
+    rows = []
     for (d, k), value in np.ndenumerate(smc):
         logs = {"smc": value, WITH_MOVES: value + 1.0, "vb": vb[d][k]}
         runs = {m: [logs[m] - width, logs[m], logs[m] + width] for m in BY_PARTICLES}
@@ -188,7 +185,7 @@ def made_up(
     return {"rows": rows, "found": found, "true_rank": 2, "cost": {"rows": costs}}
 
 
-def test_findings() -> None:
+def test_findings():
     good = made_up([[-9.0, -3.0, -4.0]] * 2, [[-9.0, -3.5, -6.0]] * 2, 0.4, (1.0, 1.1))
     assert list(failing(parafac.EXPERIMENT, good).values()) == [["64³ (+10%)"]]
     smc = [[-2.0, -3.0, -4.0], [-9.0, -3.0, -4.0]]
@@ -216,7 +213,7 @@ def test_findings() -> None:
 # --- costs ----------------------------------------------------------------------------------------
 
 
-def test_what_is_measured() -> None:
+def test_what_is_measured():
     model = AllocationModel.cp((8, 8, 8), SMALL_COSTS.rank, SMALL_COSTS.a)
     X, _ = draw(model, 20, np.random.default_rng([5, parafac.FOR_COSTS, 8, 1]))
     vb, smc = (measured(8, 1, method, SMALL_COSTS) for method in ("vb", "smc"))
@@ -227,7 +224,7 @@ def test_what_is_measured() -> None:
     assert 0 < vb["seconds"] < 10
 
 
-def test_work_follows_cells_that_are_not_empty() -> None:
+def test_work_follows_cells_that_are_not_empty():
     """What VB holds is of the rows that occur: no more for a tensor of 4096 times the cells."""
     held = []
     for size in (16, 256):
@@ -238,8 +235,8 @@ def test_work_follows_cells_that_are_not_empty() -> None:
     assert held[1] < 2 * held[0]
 
 
-def test_medians_of_costs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def made_up(size: int, tensor: int, method: str, _: CostBudget) -> dict[str, Any]:
+def test_medians_of_costs(monkeypatch):
+    def made_up(size, tensor, method, _):
         seconds = size + tensor + 10.0 * (method == "vb")
         return {"seconds": seconds, "n_cells": 7 + tensor, "n_epochs": size + 2 * tensor}
 
@@ -257,7 +254,7 @@ def test_medians_of_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
-def test_the_paper_has_these_budgets() -> None:
+def test_the_paper_has_these_budgets():
     of_ranks, of_costs = RankBudget(), CostBudget()
     assert (of_ranks.shape, of_ranks.true_rank) == ((20, 25, 30), 5)
     assert (of_ranks.n_tokens, of_ranks.a, of_ranks.ranks[-1]) == (500, 30.0, 15)

@@ -4,7 +4,6 @@ import json
 import math
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +21,7 @@ from tests.shared_data import shared_file
 SMALL = Budget(50, 30, 2, seed=1)
 
 
-def scored(
-    matrix: str, a: float, rank: int, method: str, budget: Budget, n_jobs: int | None = None
-) -> Any:
+def scored(matrix, a, rank, method, budget, n_jobs=None):
     X, key = MATRICES[matrix], (matrix, a, rank, method)
     model = AllocationModel.nmf(len(X), len(X.T), rank, a)
     return score(model, X, method, budget, key, n_jobs)
@@ -32,7 +29,7 @@ def scored(
 
 @pytest.mark.shared
 @pytest.mark.parametrize(("matrix", "number"), [("X1", ""), ("X2", "2")])
-def test_published_figures_are_those_of_the_authors(matrix: str, number: str) -> None:
+def test_published_figures_are_those_of_the_authors(matrix, number):
     path = shared_file(f"published/bam_published_marginal_lkhd{number}.json")
     table = json.loads(path.read_text())
     assert (np.array(table["X"]) == MATRICES[matrix]).all()
@@ -44,14 +41,14 @@ def test_published_figures_are_those_of_the_authors(matrix: str, number: str) ->
         np.testing.assert_allclose(published, table[f"log_PX_{method}"], rtol=0, atol=1e-11)
 
 
-def test_exact_is_as_published() -> None:
+def test_exact_is_as_published():
     for matrix, a, rank in (("X1", 1e-5, 2), ("X1", 1.0, 3), ("X2", 100.0, 2)):
         found = scored(matrix, a, rank, "exact", SMALL)["log_marginal"]
         assert found == pytest.approx(toy.published(matrix, "exact", a, rank), abs=1e-8)
     assert toy.published("X1", "smc", 0.5, 2) is toy.published("X1", "smc", 1.0, 5) is None
 
 
-def test_a_trial_has_random_numbers_of_its_own() -> None:
+def test_a_trial_has_random_numbers_of_its_own():
     for method in (*BY_ORDER, "vb"):
         first = scored("X1", 1.0, 2, method, SMALL)["repeats"]
         assert (scored("X1", 1.0, 2, method, SMALL, n_jobs=2)["repeats"] == first).all()
@@ -64,7 +61,7 @@ def test_a_trial_has_random_numbers_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("method", BY_ORDER)
-def test_smc_of_a_small_matrix_is_unbiased(method: str) -> None:
+def test_smc_of_a_small_matrix_is_unbiased(method):
     """Four standard errors; a tenth more than the truth is seen."""
     for matrix in MATRICES:
         found = scored(matrix, 1.0, 2, method, Budget(100, 100, 2, seed=1))
@@ -73,7 +70,7 @@ def test_smc_of_a_small_matrix_is_unbiased(method: str) -> None:
         assert abs(t) < 4 < shifted
 
 
-def test_sorted_order_varies_less() -> None:
+def test_sorted_order_varies_less():
     """At 50 particles and a = .1; a deviation of 150 runs is known to a tenth or so."""
     budget, exact = Budget(50, 150, 2, seed=1), toy.published("X1", "exact", 0.1, 3)
     deviation = {
@@ -83,7 +80,7 @@ def test_sorted_order_varies_less() -> None:
     assert deviation[SORTED] < 0.6 * deviation["smc"]
 
 
-def test_one_component_is_exact() -> None:
+def test_one_component_is_exact():
     """With one value there is nothing to sum over: no run differs, and VB is exact."""
     for method in METHODS:
         found = scored("X2", 0.1, 1, method, SMALL)
@@ -93,7 +90,7 @@ def test_one_component_is_exact() -> None:
             assert math.isnan(toy.ratio_t([found], np.array([exact]))[0])
 
 
-def test_rows_by_hand() -> None:
+def test_rows_by_hand():
     runs = np.log([0.5, 1.0, 1.5, 2.0])
     values = {"exact": (-3.0, -2.2, -2.1), "smc": (-3.0, -2.0, -2.5), "vb": (-4.0, -3.2, -3.1)}
     values[SORTED] = values["exact"]
@@ -122,7 +119,7 @@ def test_rows_by_hand() -> None:
     ]
 
 
-def test_the_error_of_log_odds_by_simulation() -> None:
+def test_the_error_of_log_odds_by_simulation():
     means, errors = np.array([-3.0, -2.0, -2.5]), np.array([0.001, 0.003, 0.004])
     draws = np.random.default_rng(0).normal(means, errors, (20_000, 3))
     simulated = toy.log_odds(draws).std(axis=0)
@@ -131,7 +128,7 @@ def test_the_error_of_log_odds_by_simulation() -> None:
     np.testing.assert_allclose(found, simulated, rtol=0.025)
 
 
-def made_up(change: dict[str, float], noise: float = 0.01) -> dict[str, Any]:
+def made_up(change, noise=0.01):
     """A result at the published figures, but for changes to X1 at K = 2 of some methods."""
     ratio = np.log(1 + noise * np.resize([1.0, -1.0], 100))
     scores = {}
@@ -148,7 +145,7 @@ def made_up(change: dict[str, float], noise: float = 0.01) -> dict[str, Any]:
     return {"rows": [row for at in places for row in toy.score_rows(scores, *at, RANKS)]}
 
 
-def test_findings() -> None:
+def test_findings():
     # VB of X2 prefers K = 2, where exact prefers 3 and 4: so it is published.
     vb_of_2 = ["X2 a = 0.1 (K = 2 for 3)", "X2 a = 1 (K = 2 for 4)"]
     places = ["X1 a = 0.1", "X1 a = 1"]
@@ -177,13 +174,13 @@ def test_findings() -> None:
     assert wrong["exact is as published, to 1e-8 nats"] == [f"{place} K = 2" for place in places]
 
 
-def test_the_paper_has_this_budget() -> None:
+def test_the_paper_has_this_budget():
     budget = ToyBudget()
     assert (budget.n_particles, budget.n_repeats, budget.n_starts) == (1000, 100, 100)
     assert [round(math.log10(a)) for a in budget.a] == list(range(-5, 6))
 
 
-def test_smc_with_moves_has_fewer_particles() -> None:
+def test_smc_with_moves_has_fewer_particles():
     budget = Budget(n_particles=50, n_repeats=3, n_moves=7, seed=4)
     assert Budget(n_particles=2).n_particles_with_moves == 2
     model, X = AllocationModel.nmf(3, 4, 2, 1.0), MATRICES["X1"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -22,13 +22,8 @@ from pipeline.reproduce.cemgil2019.scores import NAMES, SCORING, budget_of
 from pipeline.reproduce.settings import ReproduceSettings
 from tests.pipeline.allocation.test_letter_pairs import pairs_lines
 from tests.pipeline.reproduce.support import places
-from tests.pipeline.support import Outcome, call, inside
+from tests.pipeline.support import call, inside
 from tests.shared_data import shared_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 MODULES: dict[str, Any] = {
     each.NAME: each for each in (toy, histogram, parafac, abalone, letters, decompositions)
@@ -69,7 +64,7 @@ COMPUTE = {"bam-parafac": "measured", "bam-decompositions": "qualities"}
 """Function that is called once a trial, `score` where nothing is said."""
 
 
-def abalone_lines(n: int = 60, seed: int = 0) -> list[str]:
+def abalone_lines(n=60, seed=0):
     rng = np.random.default_rng(seed)
     lines = []
     for _ in range(n):
@@ -80,7 +75,7 @@ def abalone_lines(n: int = 60, seed: int = 0) -> list[str]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path):
     """A directory with abalone.csv and pairs.csv."""
     (tmp_path / "abalone.csv").write_text("\n".join([",".join(COLUMNS), *abalone_lines()]) + "\n")
     (tmp_path / "pairs.csv").write_text("\n".join(pairs_lines()) + "\n")
@@ -88,7 +83,7 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch):
     """Quicker than quick."""
     for module, small in SMALL.items():
         for name, value in small.items():
@@ -96,34 +91,34 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_pictures(monkeypatch):
     """They take most of the time."""
     monkeypatch.setattr(command, "write_figures", mock.Mock(return_value=[]))
 
 
-def command_of(experiment: str, *argv: object) -> tuple[object, ...]:
+def command_of(experiment, *argv):
     table = ("--table", TABLES[experiment]) if experiment in TABLES else ()
     return ("reproduce", experiment, *table, "--threads", 1, *argv)
 
 
-def reproduced(experiment: str, *argv: object, cwd: Path) -> dict[str, Any]:
-    outcome: Outcome = call(*command_of(experiment, "--json", *argv), cwd=cwd)
+def reproduced(experiment, *argv, cwd):
+    outcome = call(*command_of(experiment, "--json", *argv), cwd=cwd)
     assert outcome.code == 0, outcome.err
     assert isinstance(outcome.result, dict)
     return outcome.result
 
 
-def run(experiment: str, place: Path) -> Any:
+def run(experiment, place):
     with inside(place):
         settings = ReproduceSettings(table=TABLES.get(experiment, ""), threads=1)
         return MODULES[experiment].run(settings, ResultCache())
 
 
-def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
+def rows_of(result):
     return [{n: v for n, v in row.items() if n != "seconds"} for row in result["rows"]]
 
 
-def slow_but(*experiments: str) -> list[Any]:
+def slow_but(*experiments):
     """All experiments but bam-histogram, most of them marked as slow."""
     return [
         name if name in experiments else pytest.param(name, marks=pytest.mark.slow)
@@ -136,9 +131,7 @@ def slow_but(*experiments: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("experiment", MODULES)
-def test_what_is_printed(
-    experiment: str, quick: None, no_pictures: None, place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_printed(experiment, quick, no_pictures, place, capsys):
     result = reproduced(experiment, cwd=place)
     directory = place / "reproduce" / experiment
     assert (result["experiment"], result["name"], result["seed"]) == (experiment, experiment, 0)
@@ -156,10 +149,8 @@ def test_what_is_printed(
 
 
 @pytest.mark.parametrize("experiment", slow_but("bam-toy", "bam-decompositions"))
-def test_the_same_rows_for_a_seed_whatever_the_threads(
-    experiment: str, quick: None, no_pictures: None, place: Path
-) -> None:
-    def rows(seed: int, threads: int) -> object:
+def test_the_same_rows_for_a_seed_whatever_the_threads(experiment, quick, no_pictures, place):
+    def rows(seed, threads):
         ResultCache().clear()
         argv = ("--seed", seed, "--threads", threads, "--output", f"{seed}-{threads}")
         return rows_of(reproduced(experiment, *argv, cwd=place))
@@ -183,7 +174,7 @@ PANELS = {
 
 
 @pytest.mark.parametrize("experiment", MODULES)
-def test_what_pictures_show(experiment: str, quick: None, place: Path) -> None:
+def test_what_pictures_show(experiment, quick, place):
     drawn = MODULES[experiment].EXPERIMENT.draw(run(experiment, place))
     assert list(drawn) == [name for name in PANELS if name.startswith(experiment)]
     methods = {NAMES[method] for method in SCORING}
@@ -205,7 +196,7 @@ def test_what_pictures_show(experiment: str, quick: None, place: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("experiment", MODULES)
-def test_pictures_are_written(experiment: str, quick: None, place: Path) -> None:
+def test_pictures_are_written(experiment, quick, place):
     result = reproduced(experiment, cwd=place)
     assert len(result["pictures"]) == 2 * sum(name.startswith(experiment) for name in PANELS)
     for name in result["pictures"]:
@@ -216,13 +207,13 @@ def test_pictures_are_written(experiment: str, quick: None, place: Path) -> None
 # --- findings -------------------------------------------------------------------------------------
 
 
-def shifted(row: Any, by: float) -> dict[str, Any]:
+def shifted(row, by):
     return row | {
         name: row[name] + by for name in ("log_marginal", "lowest_repeat", "highest_repeat")
     }
 
 
-def test_findings_of_abalones_tell_where_they_fail(quick: None, place: Path) -> None:
+def test_findings_of_abalones_tell_where_they_fail(quick, place):
     result = run("bam-abalone", place).result
     rings, classes = np.arange(60) % 3 + 5, np.arange(60) // 20
     result["ages"] |= ages_of(rings, classes)
@@ -241,7 +232,7 @@ def test_findings_of_abalones_tell_where_they_fail(quick: None, place: Path) -> 
     assert of_ages[0][-1] == "1 classes, which are empty"
 
 
-def test_findings_of_letters_tell_where_they_fail(quick: None, place: Path) -> None:
+def test_findings_of_letters_tell_where_they_fail(quick, place):
     result = run("bam-letters", place).result
     rows = []
     for row in result["rows"]:
@@ -266,7 +257,7 @@ def test_findings_of_letters_tell_where_they_fail(quick: None, place: Path) -> N
     assert (by_smc["nmf"], by_smc["symmetric"], by_smc["not_told_apart"]) == ([1], [2], [])
 
 
-def test_findings_of_decompositions_compare_with_projected_gradients() -> None:
+def test_findings_of_decompositions_compare_with_projected_gradients():
     values = {"sparsity": 0.5, "unscaled_sparsity": 0.5, "squared_loss": 5.0, "kl_divergence": 5.0}
     rows = [{"method": "ALS-PGD", "a": None, **values}]
     for method in decompositions.BAYESIAN:
@@ -283,7 +274,7 @@ def test_findings_of_decompositions_compare_with_projected_gradients() -> None:
 # --- settings -------------------------------------------------------------------------------------
 
 
-def test_scales() -> None:
+def test_scales():
     full = LettersBudget()
     given = ReproduceSettings(scale="full", seed=7)
     assert vars(budget_of(full, given, letters.QUICK)) == {**vars(full), "seed": 7}
@@ -306,7 +297,7 @@ def test_scales() -> None:
         ("bam-abalone --table pairs.csv", 3, "pairs.csv, line 1: expected the columns"),
     ],
 )
-def test_usage_and_missing_files(argv: str, code: int, complaint: str, place: Path) -> None:
+def test_usage_and_missing_files(argv, code, complaint, place):
     outcome = call("reproduce", *shlex.split(argv), "--threads", 1, cwd=place)
     assert outcome.code == code
     assert complaint in outcome.error
@@ -315,7 +306,7 @@ def test_usage_and_missing_files(argv: str, code: int, complaint: str, place: Pa
 # --- abalone.csv ----------------------------------------------------------------------------------
 
 
-def test_abalone_with_or_without_a_header(tmp_path: Path) -> None:
+def test_abalone_with_or_without_a_header(tmp_path):
     lines = abalone_lines(5)
     path = tmp_path / "a.csv"
     found = []
@@ -347,7 +338,7 @@ def test_abalone_with_or_without_a_header(tmp_path: Path) -> None:
         ("M,1,1,1,1,1,1,1,9\n" * 9, "measurement 1 has 1 different values"),
     ],
 )
-def test_abalones_that_cannot_be_read(text: str, complaint: str, tmp_path: Path) -> None:
+def test_abalones_that_cannot_be_read(text, complaint, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(text)
     with pytest.raises(CorpusFormatError, match=complaint):
@@ -358,7 +349,7 @@ def test_abalones_that_cannot_be_read(text: str, complaint: str, tmp_path: Path)
 
 
 @pytest.mark.shared
-def test_the_real_abalones() -> None:
+def test_the_real_abalones():
     measurements, rings = read_abalone(str(shared_file("abalone/abalone.csv")))
     assert measurements.shape == (4177, 7)
     assert (rings.min(), rings.max()) == (1, 29)
@@ -368,16 +359,14 @@ def test_the_real_abalones() -> None:
 
 
 @pytest.mark.parametrize("experiment", slow_but("bam-toy", "bam-letters"))
-def test_an_interrupted_run_goes_on_where_it_was(
-    experiment: str, quick: None, no_pictures: None, place: Path
-) -> None:
+def test_an_interrupted_run_goes_on_where_it_was(experiment, quick, no_pictures, place):
     module, name = MODULES[experiment], COMPUTE.get(experiment, "score")
     compute = getattr(module, name)
     whole = reproduced(experiment, "--output", "whole", cwd=place)
     ResultCache().clear()
     effects = mock.Mock(side_effect=[None] * 3 + [Interrupted(15)])
 
-    def until_the_third(*given: Any) -> Any:
+    def until_the_third(*given):
         effects()
         return compute(*given)
 
@@ -396,7 +385,7 @@ def test_an_interrupted_run_goes_on_where_it_was(
         assert not none_left.called
 
 
-def test_damaged_results_are_computed_again(quick: None, no_pictures: None, tmp_path: Path) -> None:
+def test_damaged_results_are_computed_again(quick, no_pictures, tmp_path):
     first = reproduced("bam-toy", cwd=tmp_path)
     path = max(ResultCache().directory.glob("experiment-bam-toy/*.npz"))
     data = path.read_bytes()
@@ -406,14 +395,12 @@ def test_damaged_results_are_computed_again(quick: None, no_pictures: None, tmp_
         assert path.stat().st_size > 50  # whole again, though its seconds are others
 
 
-def test_longer_lists_go_on_with_what_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_longer_lists_go_on_with_what_is_there(tmp_path, monkeypatch):
     made = {"log_marginal": -1.0, "standard_error": 0.0, "repeats": np.full(4, -1.0)}
     score = mock.Mock(return_value=made)
     monkeypatch.setattr(toy, "score", score)
 
-    def n_computed(seed: int = 0, **changes: Any) -> int:
+    def n_computed(seed=0, **changes):
         score.reset_mock()
         monkeypatch.setattr(toy, "QUICK", {"a": (1.0,), "ranks": (1, 2), **changes})
         toy.run(ReproduceSettings(threads=1, seed=seed), ResultCache())
@@ -428,14 +415,14 @@ def test_longer_lists_go_on_with_what_is_there(
     assert n_computed(seed=1) == n_trials
 
 
-def test_no_table_is_said_before_anything_is_done(tmp_path: Path) -> None:
+def test_no_table_is_said_before_anything_is_done(tmp_path):
     with pytest.raises(UsageError, match="needs --table"):
         abalone.run(ReproduceSettings(threads=1), ResultCache())
     assert not list(tmp_path.iterdir())
 
 
-def test_what_results_depend_on() -> None:
-    def key(X: NDArray[np.int64], **changes: Any) -> str:
+def test_what_results_depend_on():
+    def key(X, **changes):
         group = LettersBudget(**changes).group(ResultCache(), "x", ("ranks", "strengths"), X=X)
         return group.key
 
