@@ -31,6 +31,7 @@ from pipeline.reproduce.cemgil2019.scores import (
     SCORING,
     Budget,
     budget_of,
+    highest,
     in_words,
     score,
     with_range,
@@ -60,7 +61,7 @@ FLAT = 0.2
 """Largest relative growth of SMC's time on larger tensors that counts as flat."""
 FLAT_FROM = 8
 """Least size that is compared; a tensor of 4³ has fewer cells than tokens."""
-HIGHEST = {"smc": "SMC finds the true rank.", "vb": "VB finds the true rank."}
+FINDS_RANK = {"smc": "SMC finds the true rank.", "vb": "VB finds the true rank."}
 FALLS = "VB falls below SMC by more the higher the rank."
 FLAT_COST = "The cost of SMC does not depend on the size of a tensor, that of VB does."
 AGREEMENT = 1.0
@@ -101,9 +102,6 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     cost: dict[str, Any] = {"tokens": of_costs.n_tokens, "rank": of_costs.rank, "a": of_costs.a}
     cost |= {"particles": of_costs.n_particles, "tensors": of_costs.n_tensors, "rows": rows}
     return Found({"name": NAME, **ranks, "cost": cost}, seconds)
-
-
-# --- ranks ----------------------------------------------------------------------------------------
 
 
 def drawn_tensor(budget: RankBudget, tensor: int) -> CellCounts:
@@ -153,18 +151,11 @@ def found_ranks(rows: list[dict[str, Any]], true_rank: int) -> list[dict[str, An
     found = []
     for tensor, of_tensor in grouped(rows, "tensor").items():
         (true,) = (row for row in of_tensor if row["rank"] == true_rank)
-        best = {method: _best(of_tensor, method) for method in SCORING}
+        best = {method: highest(of_tensor, method) for method in SCORING}
         ranks = {method: row["rank"] for method, row in best.items()}
         above = {f"{m}_above_truth": row[m] - true[m] for m, row in best.items()}
         found.append({"tensor": tensor, **ranks, **above})
     return found
-
-
-def _best(rows: Any, method: str) -> Any:
-    return max(rows, key=lambda row: row[method])
-
-
-# --- costs ----------------------------------------------------------------------------------------
 
 
 def measured(size: int, tensor: int, method: str, budget: CostBudget) -> dict[str, Any]:
@@ -223,9 +214,6 @@ def _costs(budget: CostBudget, cache: ResultCache) -> tuple[list[dict[str, Any]]
     return rows_of(size=sizes, cells=[size**3 for size in sizes], **medians), seconds
 
 
-# --- claims ---------------------------------------------------------------------------------------
-
-
 def findings(result: Any) -> Iterator[Finding]:
     """Decide all claims."""
     true, n = result["true_rank"], len(result["found"])
@@ -234,7 +222,7 @@ def findings(result: Any) -> Iterator[Finding]:
         off = [each for each in result["found"] if each[method] != true]
         far = [each for each in off if abs(each[method] - true) > 1]
         text = f"{name} is highest at the true R = {true}, in {n - len(off)} of {n} tensors"
-        paper = HIGHEST.get(method, "")
+        paper = FINDS_RANK.get(method, "")
         yield finding(f"{method}-true-rank", text, _at_tensors(off, method), paper)
         text = f"{name} is highest at R = {true} or a neighbour, in {n - len(far)} of {n}"
         yield finding(f"{method}-near-true-rank", text, _at_tensors(far, method))
@@ -262,7 +250,7 @@ def _findings_of_smc(result: Any, method: str) -> Iterator[Finding]:
     for each in result["found"]:
         at, rows = f"tensor {each['tensor']}", tensors[each["tensor"]]
         (at_true,) = (row for row in rows if row["rank"] == true)
-        runs, best_runs = at_true["runs"][method], _best(rows, method)["runs"][method]
+        runs, best_runs = at_true["runs"][method], highest(rows, method)["runs"][method]
         if each[method] != true and min(best_runs) > max(runs):
             above.append(each)
         if max(runs) - min(runs) > AGREEMENT:
@@ -273,23 +261,16 @@ def _findings_of_smc(result: Any, method: str) -> Iterator[Finding]:
     yield finding(f"{method}-no-other-rank", text, _at_tensors(above, method))
     text = f"runs of {name} agree to {AGREEMENT:g} nat at R = {true}"
     yield finding(f"{method}-runs-agree", text, apart)
-    below = [(row, row["vb"] - row[method]) for row in result["rows"]]
-    at_ranks = [
-        f"tensor {row['tensor']} R = {row['rank']} (by {by:.1f} nats)"
-        for row, by in below
-        if by > ROUNDING
-    ]
+    gaps = [(f"tensor {r['tensor']} R = {r['rank']}", r["vb"] - r[method]) for r in result["rows"]]
+    below = [f"{at} (by {by:.1f} nats)" for at, by in gaps if by > ROUNDING]
     text = f"{name} is not below VB's bound, to which the truth is not either"
-    yield finding(f"{method}-above-bound", text, at_ranks)
+    yield finding(f"{method}-above-bound", text, below)
     text = f"VB falls below {name} by more at the highest rank than at the true one"
     yield finding(f"vb-falls-below-{method}", text, falls, FALLS if method == "smc" else "")
 
 
 def _at_tensors(found: list[Any], method: str) -> list[str]:
     return [f"tensor {each['tensor']} (R = {each[method]})" for each in found]
-
-
-# --- tables and figures ---------------------------------------------------------------------------
 
 
 def _with_runs(method: str) -> Column:

@@ -102,6 +102,11 @@ def in_words(result: Any) -> str:
     )
 
 
+def highest(rows: Any, method: str) -> Any:
+    """Return the row in which a method has its highest score."""
+    return max(rows, key=lambda row: row[method])
+
+
 def with_range(log_marginal: Any, lowest: Any, highest: Any) -> str:
     """Return a log marginal for people, with the lowest and the highest run in brackets."""
     return f"{text(log_marginal, '.2f')} ({text(lowest, '.1f')} to {text(highest, '.1f')})"

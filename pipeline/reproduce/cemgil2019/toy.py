@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 from models.allocation.model import AllocationModel
 from pipeline.figures.style import BLUE, GREEN, GRID, VERMILION
 from pipeline.reproduce.cemgil2019.published import LOG_MARGINAL, RANKS, A
-from pipeline.reproduce.cemgil2019.scores import NAMES, SORTED, Budget, budget_of, score
+from pipeline.reproduce.cemgil2019.scores import NAMES, SORTED, Budget, budget_of, highest, score
 from pipeline.reproduce.claims import finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, number, numbers, rows_of
 from pipeline.reproduce.tables import Column, Headline, Table, grouped
@@ -144,9 +144,6 @@ def log_odds_error(odds: Floats, error: Floats) -> Floats:
     return result
 
 
-# --- claims ---------------------------------------------------------------------------------------
-
-
 def _place(row: Any) -> str:
     return f"{row['matrix']} a = {row['a']:g}"
 
@@ -155,15 +152,11 @@ def _cell(row: Any) -> str:
     return f"{_place(row)} K = {row['rank']}"
 
 
-def _best(rows: Any, method: str) -> Any:
-    return max(rows, key=lambda row: row[method])
-
-
 def _wrong(result: Any, method: str) -> list[tuple[str, Any, float, float]]:
     """Return where a method has another rank than exact, by how many nats, and their error."""
     wrong = []
     for rows in grouped(result["rows"], "matrix", "a").values():
-        ours, right = _best(rows, method), _best(rows, "exact")
+        ours, right = highest(rows, method), highest(rows, "exact")
         if ours is not right:
             place = f"{_place(ours)} (K = {ours['rank']} for {right['rank']}"
             gap, error = ours[method] - right[method], 0.0
@@ -181,7 +174,7 @@ def _published_wrong(result: Any) -> tuple[list[str], int]:
         for rows in grouped(result["rows"], "matrix", "a").values()
         if all(row["published"]["exact"] is not None for row in rows)
     }
-    wrong = [at for at, of in places.items() if _best(of, "smc") is not _best(of, "exact")]
+    wrong = [at for at, of in places.items() if highest(of, "smc") is not highest(of, "exact")]
     return wrong, len(places)
 
 
@@ -238,9 +231,6 @@ def _findings_of_smc(result: Any, method: str) -> Iterator[Finding]:
     off = [_cell(row) for row in equal if abs(row["error"][method]) > 1e-8]
     text = "the exact value where its runs do not vary, to 1e-8 nats"
     yield claim("exact-without-variance", text, off)
-
-
-# --- tables and figures ---------------------------------------------------------------------------
 
 
 def _published_error(row: Any) -> float:

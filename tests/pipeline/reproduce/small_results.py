@@ -30,7 +30,7 @@ from tests.pipeline.reproduce.buntine2009.test_views import SMALL as SMALL_SELEC
 from tests.pipeline.reproduce.capdevila2018.test_views import SMALL_CONVERGENCE, SMALL_KL
 from tests.pipeline.reproduce.capdevila2018.test_views import drawn_counts as few_counts
 from tests.pipeline.reproduce.cemgil2019.test_views import SMALL as SMALL_BAM
-from tests.pipeline.reproduce.cemgil2019.test_views import abalone_lines
+from tests.pipeline.reproduce.cemgil2019.test_views import TABLES, abalone_lines
 from tests.pipeline.reproduce.inouye2015.test_perplexity import SMALL as SMALL_PERPLEXITY
 from tests.pipeline.reproduce.inouye2015.test_perplexity import documents
 from tests.pipeline.reproduce.inouye2015.test_views_2 import PUBLISHED_WORDS, drawn_counts
@@ -48,9 +48,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "buntine-table-1": {"pairs": 4},
     "l2r-kl": {"counts": "few.npz"},
     "l2r-convergence": {"counts": "few.npz"},
-    "bam-abalone": {"table": "abalone.csv"},
-    "bam-letters": {"table": "pairs.csv"},
-    "bam-decompositions": {"table": "pairs.csv"},
+    **TABLES,
     "lpmrf-classic3": _PERPLEXITY,
     "lpmrf-wikipedia": _PERPLEXITY,
     "lpmrf-dependencies": {"counts": "counts.npz", "penalty": 0.1, "length_scale": 1.5},

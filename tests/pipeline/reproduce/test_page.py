@@ -16,17 +16,10 @@ from pipeline.reproduce.page import Outcome, reproductions_page, views_of
 from pipeline.reproduce.papers import EXPERIMENTS, PAPERS
 from pipeline.reproduce.settings import EXPERIMENTS as NAMES
 from pipeline.reproduce.tables import Column, Table, plus_minus, text, text_table
-from tests.pipeline.reproduce.small_results import STORED, shape_of, small_results
+from tests.pipeline.reproduce.small_results import shape_of, small_results
 
 HOSTILE = "<script>alert(1)</script>\"'&\u202e\x00</style><!--"
 VOID = {"meta", "link", "br", "img", "input", "hr"}
-
-
-@pytest.fixture
-def stored():
-    found = json.loads(STORED.read_text())
-    assert isinstance(found, dict)
-    return found
 
 
 def page_of(results, place, **outcomes):
@@ -63,9 +56,6 @@ class Elements(HTMLParser):
 
     def all(self, tag):
         return [attributes for name, attributes in self.found if name == tag]
-
-
-# --- tables, headlines, verdicts ------------------------------------------------------------------
 
 
 def test_every_experiment_is_shown():
@@ -220,9 +210,6 @@ def _names(shape):
     return None
 
 
-# --- the page -------------------------------------------------------------------------------------
-
-
 def test_everything_is_on_the_page(stored, tmp_path):
     page, views = page_of(stored, tmp_path)
     elements = Elements(page)
@@ -303,8 +290,6 @@ def test_nothing_hostile_runs(stored, tmp_path):
     assert "\x00" not in page
     assert any("<script>alert(1)</script>" in each for each in attacked.texts)  # shown as text
 
-
-# --- drawings -------------------------------------------------------------------------------------
 
 DRAWING = """<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">

@@ -40,9 +40,6 @@ def two_kinds(rng, n, axes=4):
     return (rng.random((n, axes)) < 0.9) == kind[:, None].astype(bool), kind
 
 
-# --- bins -----------------------------------------------------------------------------------------
-
-
 def test_bins_are_the_groups_of_each_measurement_smallest_first():
     rng = np.random.default_rng(0)
     wanted = rng.integers(0, 4, (200, 2))
@@ -75,9 +72,6 @@ def test_every_animal_is_a_token():
     assert observed.dense().tolist() == [[0, 2, 0], [0, 0, 1], [0, 0, 0]]
 
 
-# --- the complete graph ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("a", [0.001, 1.0, 7.5])
 def test_the_complete_graph_is_what_the_general_way_says(a):
     shape = (3, 2, 4)
@@ -93,9 +87,6 @@ def test_the_complete_graph_is_what_the_general_way_says(a):
     assert found == pytest.approx(log_of_counts(model, observed), abs=1e-9)
     exact = log_marginal(model, X, "exact").log_marginal
     assert found == pytest.approx(exact, abs=1e-9)
-
-
-# --- scores ---------------------------------------------------------------------------------------
 
 
 def test_one_class_is_exact_and_two_kinds_are_found():
@@ -155,9 +146,6 @@ def curves_of_letters(found):
     graphs = dict(zip("AB", letters.GRAPHS, strict=True))
     named = {name: [row | {"graph": graphs[row["graph"]]} for row in found[name]] for name in found}
     return Curves(named)
-
-
-# --- classes and ages -----------------------------------------------------------------------------
 
 
 def test_classes_make_up_the_allocation():

@@ -39,9 +39,6 @@ def blocks(seed=0, shape=(8, 6)):
     return rng.poisson(rng.gamma(0.5, 2.0, (shape[0], 2)) @ rng.gamma(0.5, 2.0, (2, shape[1])))
 
 
-# --- measures -------------------------------------------------------------------------------------
-
-
 def test_hoyer_sparsity():
     assert hoyer_sparsity(np.full((2, 3), 0.7)) == pytest.approx(0.0, abs=1e-12)
     assert hoyer_sparsity([0, 0, 5.0, 0]) == pytest.approx(1.0)
@@ -102,9 +99,6 @@ def test_factors_that_do_not_fit(shapes, complaint):
         factor_quality(np.ones((2, 2)), -np.ones((2, 1)), np.ones((1, 2)))
 
 
-# --- least squares --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_projected_gradients_reach_the_loss_of_coordinate_descent(seed):
     X = blocks(seed).astype(float)
@@ -134,9 +128,6 @@ def _loss(X, W, H):
 def _peer_loss(X, rank, seed):
     peer = NMF(rank, init="random", solver="cd", tol=1e-8, max_iter=5000, random_state=seed)
     return _loss(X, peer.fit_transform(X), peer.components_)
-
-
-# --- the experiment -------------------------------------------------------------------------------
 
 
 def test_bayesian_factors_are_the_expected_counts():

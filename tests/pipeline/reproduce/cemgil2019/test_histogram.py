@@ -102,7 +102,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="are more than"):
         all_allocations(AllocationModel.nmf(3, 3, 10), drawn(AllocationModel.nmf(3, 3, 10), 20))
     with pytest.raises(ValueError, match="observed of all tokens"):
-        all_allocations(NMF, CellCounts([[0, -1]], [1], NMF.shape))  # type: ignore[arg-type]
+        all_allocations(NMF, CellCounts([[0, -1]], [1], NMF.shape))
     symmetric = AllocationModel.symmetric_nmf(2, 2)
     with pytest.raises(ValueError, match="tied"):
         log_allocations(symmetric, np.zeros((1, 2, 2, 2), dtype=np.int64))

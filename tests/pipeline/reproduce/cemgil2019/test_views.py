@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -14,7 +13,7 @@ from matplotlib.figure import Figure
 import pipeline.reproduce.run as command
 from corpora import CorpusFormatError
 from pipeline.cache.results import ResultCache
-from pipeline.errors import Interrupted, UsageError
+from pipeline.errors import Interrupted
 from pipeline.reproduce.cemgil2019 import abalone, decompositions, histogram, letters, parafac, toy
 from pipeline.reproduce.cemgil2019.abalone import COLUMNS, ages_of, read_abalone
 from pipeline.reproduce.cemgil2019.letters import NMF, SYMMETRIC, LettersBudget
@@ -25,43 +24,25 @@ from tests.pipeline.reproduce.support import places
 from tests.pipeline.support import call, inside
 from tests.shared_data import shared_file
 
-MODULES: dict[str, Any] = {
-    each.NAME: each for each in (toy, histogram, parafac, abalone, letters, decompositions)
-}
-TABLES = {
-    "bam-abalone": "abalone.csv",
-    "bam-letters": "pairs.csv",
-    "bam-decompositions": "pairs.csv",
-}
+MODULES = {each.NAME: each for each in (toy, histogram, parafac, abalone, letters, decompositions)}
+TABLES = {name: {"table": "pairs.csv"} for name in ("bam-letters", "bam-decompositions")}
+TABLES["bam-abalone"] = {"table": "abalone.csv"}
 BUDGET = {"n_particles": 8, "n_repeats": 2, "n_starts": 2, "n_moves": 2}
-SMALL: dict[Any, dict[str, Any]] = {
-    toy: {
-        "QUICK": {"a": (1.0,), "ranks": (1, 2), "n_particles": 30, "n_repeats": 4, "n_starts": 2}
-    },
+TOY = {"a": (1.0,), "ranks": (1, 2), "n_particles": 30, "n_repeats": 4, "n_starts": 2}
+PARAFAC = {"shape": (3, 4, 5), "true_rank": 2, "n_tokens": 12, "ranks": (1, 2, 3), "n_tensors": 2}
+PARAFAC |= {"n_particles": 20, "n_repeats": 3, "n_starts": 2, "n_moves": 3}
+COSTS = {"sizes": (4, 8), "n_tokens": 10, "n_tensors": 1, "n_particles": 20}
+SMALL = {
+    toy: {"QUICK": TOY},
     histogram: {"RANK": 2},
-    parafac: {
-        "QUICK": {
-            "shape": (3, 4, 5),
-            "true_rank": 2,
-            "n_tokens": 12,
-            "ranks": (1, 2, 3),
-            "n_tensors": 2,
-            "n_particles": 20,
-            "n_repeats": 3,
-            "n_starts": 2,
-            "n_moves": 3,
-        },
-        "QUICK_COSTS": {"sizes": (4, 8), "n_tokens": 10, "n_tensors": 1, "n_particles": 20},
-    },
+    parafac: {"QUICK": PARAFAC, "QUICK_COSTS": COSTS},
     abalone: {"QUICK": {"n_bins": 2, "strengths": (1.0, 0.1), "ranks": (1, 3), **BUDGET}},
     letters: {"QUICK": {"n_tokens": 40, "ranks": (1, 2), **BUDGET}},
     decompositions: {"QUICK": {"n_tokens": 40, "rank": 2, "strengths": (0.1, 1.0), **BUDGET}},
 }
-
-
-"""Names of modules in place of which tests have smaller values."""
+"""Values of modules that tests replace by smaller ones."""
 COMPUTE = {"bam-parafac": "measured", "bam-decompositions": "qualities"}
-"""Function that is called once a trial, `score` where nothing is said."""
+"""Function that is called once a trial, by default `score`."""
 
 
 def abalone_lines(n=60, seed=0):
@@ -75,19 +56,14 @@ def abalone_lines(n=60, seed=0):
 
 
 @pytest.fixture
-def place(tmp_path):
-    """A directory with abalone.csv and pairs.csv."""
+def place(tmp_path, monkeypatch):
+    """A directory with abalone.csv and pairs.csv; experiments are smaller than quick."""
     (tmp_path / "abalone.csv").write_text("\n".join([",".join(COLUMNS), *abalone_lines()]) + "\n")
     (tmp_path / "pairs.csv").write_text("\n".join(pairs_lines()) + "\n")
-    return tmp_path
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """Quicker than quick."""
     for module, small in SMALL.items():
         for name, value in small.items():
             monkeypatch.setattr(module, name, value)
+    return tmp_path
 
 
 @pytest.fixture
@@ -96,21 +72,20 @@ def no_pictures(monkeypatch):
     monkeypatch.setattr(command, "write_figures", mock.Mock(return_value=[]))
 
 
-def command_of(experiment, *argv):
-    table = ("--table", TABLES[experiment]) if experiment in TABLES else ()
-    return ("reproduce", experiment, *table, "--threads", 1, *argv)
+def called(experiment, *argv, cwd):
+    options = [f"--{name}={value}" for name, value in TABLES.get(experiment, {}).items()]
+    return call("reproduce", experiment, *options, "--threads", 1, *argv, cwd=cwd)
 
 
 def reproduced(experiment, *argv, cwd):
-    outcome = call(*command_of(experiment, "--json", *argv), cwd=cwd)
+    outcome = called(experiment, "--json", *argv, cwd=cwd)
     assert outcome.code == 0, outcome.err
-    assert isinstance(outcome.result, dict)
     return outcome.result
 
 
 def run(experiment, place):
+    settings = ReproduceSettings(**TABLES.get(experiment, {}), threads=1)
     with inside(place):
-        settings = ReproduceSettings(table=TABLES.get(experiment, ""), threads=1)
         return MODULES[experiment].run(settings, ResultCache())
 
 
@@ -127,11 +102,8 @@ def slow_but(*experiments):
     ]
 
 
-# --- what comes out -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("experiment", MODULES)
-def test_what_is_printed(experiment, quick, no_pictures, place, capsys):
+def test_what_is_printed(experiment, no_pictures, place, capsys):
     result = reproduced(experiment, cwd=place)
     directory = place / "reproduce" / experiment
     assert (result["experiment"], result["name"], result["seed"]) == (experiment, experiment, 0)
@@ -149,7 +121,7 @@ def test_what_is_printed(experiment, quick, no_pictures, place, capsys):
 
 
 @pytest.mark.parametrize("experiment", slow_but("bam-toy", "bam-decompositions"))
-def test_the_same_rows_for_a_seed_whatever_the_threads(experiment, quick, no_pictures, place):
+def test_the_same_rows_for_a_seed_whatever_the_threads(experiment, no_pictures, place):
     def rows(seed, threads):
         ResultCache().clear()
         argv = ("--seed", seed, "--threads", threads, "--output", f"{seed}-{threads}")
@@ -174,7 +146,7 @@ PANELS = {
 
 
 @pytest.mark.parametrize("experiment", MODULES)
-def test_what_pictures_show(experiment, quick, place):
+def test_what_pictures_show(experiment, place):
     drawn = MODULES[experiment].EXPERIMENT.draw(run(experiment, place))
     assert list(drawn) == [name for name in PANELS if name.startswith(experiment)]
     methods = {NAMES[method] for method in SCORING}
@@ -196,15 +168,12 @@ def test_what_pictures_show(experiment, quick, place):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("experiment", MODULES)
-def test_pictures_are_written(experiment, quick, place):
+def test_pictures_are_written(experiment, place):
     result = reproduced(experiment, cwd=place)
     assert len(result["pictures"]) == 2 * sum(name.startswith(experiment) for name in PANELS)
     for name in result["pictures"]:
         content = (place / "reproduce" / experiment / name).read_bytes()
         assert content.startswith(b"\x89PNG") if name.endswith("png") else b"<svg" in content
-
-
-# --- findings -------------------------------------------------------------------------------------
 
 
 def shifted(row, by):
@@ -213,7 +182,7 @@ def shifted(row, by):
     }
 
 
-def test_findings_of_abalones_tell_where_they_fail(quick, place):
+def test_findings_of_abalones_tell_where_they_fail(place):
     result = run("bam-abalone", place).result
     rings, classes = np.arange(60) % 3 + 5, np.arange(60) // 20
     result["ages"] |= ages_of(rings, classes)
@@ -232,7 +201,7 @@ def test_findings_of_abalones_tell_where_they_fail(quick, place):
     assert of_ages[0][-1] == "1 classes, which are empty"
 
 
-def test_findings_of_letters_tell_where_they_fail(quick, place):
+def test_findings_of_letters_tell_where_they_fail(place):
     result = run("bam-letters", place).result
     rows = []
     for row in result["rows"]:
@@ -271,9 +240,6 @@ def test_findings_of_decompositions_compare_with_projected_gradients():
     assert len(failed) == 4 * 3 - 1
 
 
-# --- settings -------------------------------------------------------------------------------------
-
-
 def test_scales():
     full = LettersBudget()
     given = ReproduceSettings(scale="full", seed=7)
@@ -286,7 +252,7 @@ def test_scales():
 @pytest.mark.parametrize(
     ("argv", "code", "complaint"),
     [
-        ("bam-abalone", 2, "archive.ics.uci.edu"),
+        ("bam-abalone", 2, "needs --table FILE, the abalone data of the UCI repository: https://"),
         ("bam-toy --moves 3", 2, "bam-toy has no runs with moves"),
         ("bam-letters --moves 0", 2, "--moves must be at least 1"),
         ("bam-abalone --table nowhere.csv", 3, "nowhere.csv"),
@@ -301,9 +267,6 @@ def test_usage_and_missing_files(argv, code, complaint, place):
     outcome = call("reproduce", *shlex.split(argv), "--threads", 1, cwd=place)
     assert outcome.code == code
     assert complaint in outcome.error
-
-
-# --- abalone.csv ----------------------------------------------------------------------------------
 
 
 def test_abalone_with_or_without_a_header(tmp_path):
@@ -355,11 +318,8 @@ def test_the_real_abalones():
     assert (rings.min(), rings.max()) == (1, 29)
 
 
-# --- the cache ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("experiment", slow_but("bam-toy", "bam-letters"))
-def test_an_interrupted_run_goes_on_where_it_was(experiment, quick, no_pictures, place):
+def test_an_interrupted_run_goes_on_where_it_was(experiment, no_pictures, place):
     module, name = MODULES[experiment], COMPUTE.get(experiment, "score")
     compute = getattr(module, name)
     whole = reproduced(experiment, "--output", "whole", cwd=place)
@@ -371,7 +331,7 @@ def test_an_interrupted_run_goes_on_where_it_was(experiment, quick, no_pictures,
         return compute(*given)
 
     with mock.patch.object(module, name, until_the_third):
-        assert call(*command_of(experiment), cwd=place).code == 143
+        assert called(experiment, cwd=place).code == 143
     assert not (place / "reproduce" / experiment / f"{experiment}.json").exists()
     n_cached = len(list(ResultCache().directory.glob("experiment-*/*.npz")))
     assert n_cached >= 3
@@ -385,13 +345,13 @@ def test_an_interrupted_run_goes_on_where_it_was(experiment, quick, no_pictures,
         assert not none_left.called
 
 
-def test_damaged_results_are_computed_again(quick, no_pictures, tmp_path):
-    first = reproduced("bam-toy", cwd=tmp_path)
+def test_damaged_results_are_computed_again(no_pictures, place):
+    first = reproduced("bam-toy", cwd=place)
     path = max(ResultCache().directory.glob("experiment-bam-toy/*.npz"))
     data = path.read_bytes()
     for damaged in (data[:50], data[: len(data) // 2], b""):
         path.write_bytes(damaged)
-        assert reproduced("bam-toy", cwd=tmp_path) == first
+        assert reproduced("bam-toy", cwd=place) == first
         assert path.stat().st_size > 50  # whole again, though its seconds are others
 
 
@@ -413,12 +373,6 @@ def test_longer_lists_go_on_with_what_is_there(tmp_path, monkeypatch):
     for changes in ({"n_repeats": 5}, {"n_particles": 31}, {"n_starts": 3}):
         assert n_computed(**changes) == n_trials
     assert n_computed(seed=1) == n_trials
-
-
-def test_no_table_is_said_before_anything_is_done(tmp_path):
-    with pytest.raises(UsageError, match="needs --table"):
-        abalone.run(ReproduceSettings(threads=1), ResultCache())
-    assert not list(tmp_path.iterdir())
 
 
 def test_what_results_depend_on():
