@@ -5,12 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from downloader.answer import BadAnswer
 from downloader.errors import TryLaterError, UnusableAnswerError
 from downloader.rate_limit import RateLimiter
+from downloader.retry import Retry
 from tests.downloader.hostile_server import GOOD, at_most, http, serving
 from tests.downloader.impatient_client import UNHURRIED, new_client
 
@@ -129,3 +133,22 @@ def test_a_process_that_starts_anew_waits_too(tmp_path):
         subprocess.run(command, cwd=Path(__file__).parents[2], timeout=60, check=True)
     before, after = server.requests
     assert 4 <= after.arrived - before.arrived < 30
+
+
+@pytest.mark.parametrize("progresses", [True, False])
+def test_patience_is_for_attempts_that_bring_nothing(tmp_path, progresses):
+    clock = count(0.0, 1.0)
+    retry = Retry(RateLimiter(tmp_path / "pace"), 10.0, None, lambda: next(clock))
+    attempts = iter(range(40))
+
+    def attempt(_left: float, _backoff: float) -> int:
+        if (number := next(attempts)) < 30:
+            raise BadAnswer("cut short", retry_after=1e-9)
+        return number
+
+    retry._rng = SimpleNamespace(random=lambda: 0.0)
+    if progresses:
+        assert retry.until_success(attempt, lambda: True) == 30
+    else:
+        with pytest.raises(TryLaterError, match="cut short"):
+            retry.until_success(attempt, lambda: False)

@@ -15,7 +15,7 @@ from models.counts import MAX_COUNT, checked_counts, whole_numbers
     [
         ([[1.5]], "counts must be whole numbers: found NaN, infinity or a fraction"),
         ([[np.nan]], "counts must be whole numbers: found NaN"),
-        ([[-1]], "counts must not be negative, found -1"),
+        ([[-1, 2]], "counts must not be negative, found -1"),
         ([[2.0 * MAX_COUNT]], "counts must not be above"),
         ([[1j]], "counts must be whole numbers, found values of type complex128"),
         ([1, 2], r"counts must be \(n_docs, n_words\), found shape \(2,\)"),
