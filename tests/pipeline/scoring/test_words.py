@@ -31,6 +31,7 @@ def test_models_of_other_vocabularies_score_the_same_tokens(zoo):
     assert "not scored: the share" in text
     row = next(line.split() for line in text.splitlines() if line.startswith("model.npz"))
     assert float(row[-1]) == pytest.approx(-np.log(expected), abs=0.005)
+    assert float(row[-2].rstrip("%")) == pytest.approx(100 * (1 - expected), abs=0.06)
 
     nothing = SavedModel(few, tuple(f"other{w}" for w in range(29)))
     save_model(zoo / "nothing.npz", nothing)
