@@ -66,7 +66,7 @@ def command_line(*words: str) -> str:
 
 
 def command_for(experiment: str, settings: ReproduceSettings) -> str:
-    """Return the command for an experiment that has not been run, with the options it needs."""
-    needs = shlex.split(EXPERIMENTS[experiment].needs)
+    """Return the command that runs an experiment, or `--all`, with the options that it needs."""
+    needs = shlex.split(EXPERIMENTS[experiment].needs) if experiment in EXPERIMENTS else ()
     given = ("--scale", settings.scale, "--seed", str(settings.seed))
     return command_line("reproduce", experiment, *needs, *given)

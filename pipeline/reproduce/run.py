@@ -20,8 +20,6 @@ from pipeline.setting_sources import check_least, check_seed
 from pipeline.version import software_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pipeline.reproduce.settings import ReproduceSettings
 
 
@@ -30,7 +28,7 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
 
     Raises UsageError if a setting makes no sense, or is one of other experiments.
     """
-    _check(settings, experiment)
+    check(settings, experiment)
     declared = EXPERIMENTS[experiment]
     directory = Path(settings.output or Path("reproduce") / experiment)
     directory.mkdir(parents=True, exist_ok=True)
@@ -56,28 +54,22 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
     return result
 
 
-def _check(settings: ReproduceSettings, experiment: str) -> None:
-    """Raise UsageError for a setting of other experiments, or one that makes no sense."""
-    for option, experiments in given_settings(settings):
-        if experiment not in experiments:
-            raise UsageError(
-                f"{option} is for {' or '.join(experiments)}, not {experiment}: leave it out"
-            )
-    check_numbers(settings)
+def check(settings: ReproduceSettings, experiment: str = "") -> None:
+    """Raise UsageError for a setting that the experiment does not have, or that makes no sense.
 
-
-def given_settings(settings: ReproduceSettings) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield options of single experiments that are not at their default, and these experiments."""
-    for each in fields(settings):
-        if each.metadata["of"] and getattr(settings, each.name) != each.default:
-            yield "--" + each.name.replace("_", "-"), each.metadata["of"]
-
-
-def check_numbers(settings: ReproduceSettings) -> None:
-    """Raise UsageError for a number that makes no sense; the message says its smallest value."""
+    `reproduce --all` names no experiment: it takes no setting that only some of them have.
+    """
     check_seed(settings.seed)
     check_least(settings, pairs=2, held_out=2, topics=1, scored=2, max_tokens=2)
     check_least(settings, particles=2, repeats=2, moves=0, words=2, documents=20)
+    remedy = ": give it with the experiment, whose result --all then takes as it is"
+    if experiment:
+        remedy = f", not {experiment}: leave it out"
+    for each in fields(settings):
+        names, value = each.metadata["of"], getattr(settings, each.name)
+        if names and experiment not in names and value != each.default:
+            option = "--" + each.name.replace("_", "-")
+            raise UsageError(f"{option} is for {' or '.join(names)}{remedy}")
 
 
 def print_reproduction(result: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from pipeline.reproduce.claims import FAILED
 from pipeline.reproduce.page import Outcome, reproductions_page, views_of
 from pipeline.reproduce.papers import EXPERIMENTS
 from pipeline.reproduce.results import command_for, command_line, results_in, serves
-from pipeline.reproduce.run import check_numbers, given_settings, reproduce
+from pipeline.reproduce.run import check, reproduce
 from pipeline.version import software_version
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> 
     Raises UsageError if a setting makes no sense or is one of single experiments, or there is
     nothing to gather; StoreLockedError if another process writes to the directory.
     """
-    _check(settings)
+    check(settings)
     directory = Path(settings.output or "reproduce")
     if gather_only:
         outcomes = {name: _gathered(name, directory, settings) for name in EXPERIMENTS}
@@ -46,7 +46,7 @@ def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> 
                 f"--gather: there is no result in {directory}: give --output as it was given for "
                 "--all, or --all alone"
             )
-        return _written(outcomes, directory, settings, "--gather")
+        return _written(outcomes, directory, settings, command_line("reproduce", "--gather"))
     directory.mkdir(parents=True, exist_ok=True)
     with writer_lock(directory):
         outcomes = {}
@@ -60,17 +60,8 @@ def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> 
                 logger.info("%d of %d, %s", n, len(EXPERIMENTS), name)
                 there = _run(name, directory, settings)
             outcomes[name] = there
-        return _written(outcomes, directory, settings, "--all")
-
-
-def _check(settings: ReproduceSettings) -> None:
-    """Raise UsageError for a setting of some experiments only, or one that makes no sense."""
-    for option, experiments in given_settings(settings):
-        raise UsageError(
-            f"{option} is for {' or '.join(experiments)}: give it with the experiment, whose "
-            "result --all then takes as it is"
-        )
-    check_numbers(settings)
+        command = command_for("--all", settings)
+        return _written(outcomes, directory, settings, command)
 
 
 def _gathered(name: str, directory: Path, settings: ReproduceSettings) -> Outcome:
@@ -106,18 +97,14 @@ def _run(name: str, directory: Path, settings: ReproduceSettings) -> Outcome:
         else:
             problem = message_of(error)
             logger.warning("%s failed: %s", name, problem)
-    there = results_in(directory / name, name)
-    if not problem:
-        return Outcome(there)
-    return Outcome(there, problem, has_failed=True, command=command_for(name, settings))
+    command = command_for(name, settings) if problem else ""
+    return Outcome(results_in(directory / name, name), problem, bool(problem), command)
 
 
 def _written(
-    outcomes: dict[str, Outcome], directory: Path, settings: ReproduceSettings, how: str
+    outcomes: dict[str, Outcome], directory: Path, settings: ReproduceSettings, command: str
 ) -> dict[str, Any]:
     views = views_of(outcomes, directory)
-    options = ["--scale", settings.scale, "--seed", str(settings.seed)] if how == "--all" else []
-    command = command_line("reproduce", how, *options)
     today, path = datetime.now(UTC).date().isoformat(), directory / PAGE
     atomic_write_text(path, reproductions_page(views, f"Gathered on {today} by {command}."))
     return {

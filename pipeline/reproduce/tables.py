@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     Rows = Sequence[Any]
 
 NOTE_WIDTH = 100
-"""Characters of a line of a note on the terminal."""
+"""Characters per line of a note on the terminal."""
 
 
 class Headline(NamedTuple):
-    """The one figure of an experiment that says most."""
+    """The main figure of an experiment."""
 
     what: str
     ours: str
@@ -27,7 +27,7 @@ class Headline(NamedTuple):
 
 @dataclass(frozen=True)
 class Column:
-    """One column: where in a row its value is, and how it is written."""
+    """One column: the place of its value in a row, and its format."""
 
     title: str
     value: str | Callable[[Any], Any]
@@ -89,12 +89,9 @@ class Table:
                 start += width
             yield "  ".join(over).rstrip()
         for line in (self.heads, *cells):
-            places = zip(range(len(line)), line, widths, strict=True)
-            texts = (
-                text.ljust(width) if n < self.headings else text.rjust(width)
-                for n, text, width in places
-            )
-            yield "  ".join(texts).rstrip()
+            pairs = enumerate(zip(line, widths, strict=True))
+            padded = (t.ljust(w) if n < self.headings else t.rjust(w) for n, (t, w) in pairs)
+            yield "  ".join(padded).rstrip()
         yield from textwrap.wrap(self.note, NOTE_WIDTH)
 
 
@@ -117,7 +114,7 @@ def text_table(
 
 
 def text(value: Any, form: str = "") -> str:
-    """Return a value for people: a dash if there is none, numbers with a true minus sign."""
+    """Return a value as text: a dash if there is none, numbers with a true minus sign."""
     if value is None or value != value:  # noqa: PLR0124 - not a number
         return "–"
     if isinstance(value, bool):
@@ -128,14 +125,14 @@ def text(value: Any, form: str = "") -> str:
 
 
 def plus_minus(value: Any, error: float | None, form: str = ".4f") -> str:
-    """Return a number and its standard error for people."""
+    """Return a number and its standard error as text."""
     if value is None or error is None:
         return text(value, form)
     return f"{text(value, form)} ± {text(error, form)}"
 
 
 def grouped(rows: Iterable[Any], *names: str) -> dict[Any, list[Any]]:
-    """Return rows by what they have under `names`, in the order in which that comes first."""
+    """Return rows by their values under `names`, in the order of first occurrence."""
     found: dict[Any, list[Any]] = {}
     for row in rows:
         found.setdefault(_under(row, names), []).append(row)
@@ -143,7 +140,7 @@ def grouped(rows: Iterable[Any], *names: str) -> dict[Any, list[Any]]:
 
 
 def indexed(rows: Iterable[Any], *names: str) -> dict[Any, Any]:
-    """Return each row by what it has under `names`; by a tuple if these are several."""
+    """Return each row by its value under `names`; by a tuple if these are several."""
     return {_under(row, names): row for row in rows}
 
 

@@ -2,8 +2,8 @@
 
 Seven measurements, each cut into five bins, are a count tensor of 5⁷ cells with a token for each
 animal. CP (naive Bayes with a hidden class) is scored against the complete graph, in which each
-measurement depends on all before it, and nothing is hidden. Then the hidden class of each animal in
-one posterior sample is set beside its age.
+measurement depends on all before it and nothing is hidden. The hidden class of each animal in one
+posterior sample is then compared with its age.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ class AbaloneBudget(Budget):
     """Values of a."""
     ranks: tuple[int, ...] = tuple(range(1, 31))
     class_rank: int = 3
-    """Hidden classes that are set beside the age."""
+    """Number of hidden classes that are compared with the age."""
     class_strength: float = 1.0
-    """The value of a that they are found with."""
+    """Value of a for these classes."""
 
 
 def run(settings: ReproduceSettings, cache: ResultCache) -> Found:

@@ -1,12 +1,11 @@
 """Cemgil et al. 2019, Figure 10: the rank of a tensor, found again, and cost over its size.
 
-Left: tensors of few tokens are drawn from CP (PARAFAC) of known rank, tables from their priors
-first, and scored by SMC, with and without moves, and VB under CP of all ranks. The paper shows one
-tensor; here there are several.
+Left: tensors of few tokens are drawn from CP (PARAFAC) of known rank, with tables drawn from their
+priors. SMC, with and without moves, and VB score CP of all ranks. The paper shows one tensor.
 
 Right: tensors of all sizes have the same number of tokens, so that most cells of a large one are
-empty. SMC looks at tokens; a VB that looks at all cells, as the paper's does, is the slower the
-larger the tensor. This one looks at the cells that are not empty, and at table rows that occur.
+empty. SMC visits tokens. The paper's VB visits all cells, so that it takes longer on larger
+tensors; this one visits only cells that are not empty, and rows of tables that occur.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ AGREEMENT = 1.0
 
 @dataclass(frozen=True)
 class RankBudget(Budget):
-    """The paper's budget, where it says; it shows one tensor."""
+    """The paper's budget, where it is given; it shows one tensor."""
 
     n_starts: int = 10
     shape: tuple[int, ...] = (20, 25, 30)
@@ -83,7 +82,7 @@ class RankBudget(Budget):
 
 @dataclass(frozen=True)
 class CostBudget(Budget):
-    """The paper's budget, where it says, but for the last two sizes."""
+    """The paper's budget, where it is given, with two larger sizes."""
 
     sizes: tuple[int, ...] = (4, 8, 16, 32, 64, 128, 256)
     """Cells along each of the three axes."""
@@ -105,7 +104,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
 
 
 def drawn_tensor(budget: RankBudget, tensor: int) -> CellCounts:
-    """Return the tensor of a number, from 0; it does not depend on how many there are."""
+    """Return a tensor by its number, from 0; it does not depend on `n_tensors`."""
     rng = np.random.default_rng([budget.seed, FOR_RANKS, tensor])
     model = AllocationModel.cp(budget.shape, budget.true_rank, budget.a)
     return draw(model, budget.n_tokens, rng)[0]
@@ -159,7 +158,7 @@ def found_ranks(rows: list[dict[str, Any]], true_rank: int) -> list[dict[str, An
 
 
 def measured(size: int, tensor: int, method: str, budget: CostBudget) -> dict[str, Any]:
-    """Draw the tensor and run a method on it once; VB until its bound stands still."""
+    """Draw the tensor and run a method on it once; VB until its bound converges."""
     model = AllocationModel.cp((size, size, size), budget.rank, budget.a)
     rng = np.random.default_rng([budget.seed, FOR_COSTS, size, tensor])
     X, _ = draw(model, budget.n_tokens, rng)
@@ -179,7 +178,7 @@ def _n_epochs(model: AllocationModel, X: CellCounts, method: str, particles: int
 
 @cached
 def warm_up() -> None:
-    """Have kernels compiled, so that no run's seconds are those of the compiler."""
+    """Compile the kernels, so that no measured time includes it."""
     model = AllocationModel.cp((2, 2, 2), 5, 30.0)
     X, _ = draw(model, 3, np.random.default_rng(0))
     for method in TIMED:

@@ -1,18 +1,16 @@
-"""Published figures of the toy experiment of Cemgil et al. 2019 (Fig. 9).
+"""Published log marginal likelihoods of Cemgil et al. 2019 (Fig. 9), in nats, as in their code.
 
-As the authors keep them with their code: log marginal likelihoods, in nats, of two matrices under
-KL-NMF of rank 1 to 4, for eleven a from 1e-5 to 1e5, with b = a / S₊.
+Two matrices under KL-NMF of rank 1 to 4, for eleven a from 1e-5 to 1e5, with b = a / S₊.
 """
 
 from __future__ import annotations
 
-METHODS = ("exact", "smc", "vb")
-
+PUBLISHED = ("exact", "smc", "vb")
+"""Methods of `LOG_MARGINAL`."""
 A = tuple(10.0**n for n in range(-5, 6))
 """Rows of `LOG_MARGINAL`."""
 RANKS = (1, 2, 3, 4)
-"""Its columns."""
-
+"""Columns of `LOG_MARGINAL`."""
 LOG_MARGINAL: dict[str, dict[str, tuple[tuple[float, ...], ...]]] = {
     "X1": {
         "exact": (

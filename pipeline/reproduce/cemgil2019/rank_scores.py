@@ -1,7 +1,7 @@
 """Log marginals of allocation models over their rank, by SMC and VB, at strengths of the prior.
 
-What Figures 12 and 15 of Cemgil et al. 2019 have in common: trials by graph, method, a and rank,
-and rows, claims, tables and figures of their scores.
+Shared by Figures 12 and 15 of Cemgil et al. 2019: trials by graph, method, a and rank, with rows,
+claims, tables and figures of their scores.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def score_rows(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return a row for each strength, graph, method and rank, and the best ranks.
 
-    `levels` are strengths and ranks; `compute` takes graph, method, a and rank. Small ranks come
-    first, so that something can be seen of all curves early.
+    `levels` are strengths and ranks; `compute` takes graph, method, a and rank. Small ranks are
+    computed first.
     """
     strengths, ranks = levels
     keys = [(g, m, a, r) for r, a, g, m in product(sorted(ranks), strengths, graphs, SCORING)]
@@ -66,7 +66,7 @@ def score_rows(
 
 
 def _shown(score: Mapping[str, Any]) -> Any:
-    """Return what a row has of a score; of VB the lowest and highest repeat are the bound."""
+    """Return a score as a row has it; the lowest and highest repeat of VB are its bound."""
     bound, sizes = score["log_marginal"], score.get("path/effective_sample_size")
     repeats = score["repeats"] if score["method"] != "vb" else np.array([bound])
     shown = {name: score[name] for name in ("direction", "log_marginal", "standard_error")}
@@ -106,7 +106,7 @@ class Curves:
     def at(self, fails: Any, graphs: Iterable[str], method: str, a: float) -> list[str]:
         """Return the ranks at which something `fails` (R,).
 
-        A note says if the score is below VB's bound: it is then known to be too low, no evidence.
+        A note says if the score is below VB's bound: it is then too low, and no evidence.
         """
         below = np.any([self.is_below_bound(graph, method, a) for graph in graphs], axis=0)
         notes = np.where(below, " (below VB's bound)", "")
@@ -114,7 +114,7 @@ class Curves:
         return [f"rank {rank}{note}" for rank, note, failed in places if failed]
 
     def above_bound(self) -> Iterator[Finding]:
-        """Decide where SMC is no lower than VB's bound: else too few particles found the mass."""
+        """Decide whether SMC is no lower than VB's bound; it is lower with too few particles."""
         for a, graph, method in product(self.strengths, self.graphs, BY_PARTICLES):
             text = f"a = {a:g}, {graph}: {NAMES[method]} no lower than the bound of VB"
             below = self.ranks[self.is_below_bound(graph, method, a)]

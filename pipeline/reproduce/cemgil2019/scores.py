@@ -1,4 +1,4 @@
-"""Scores of allocation models by exact enumeration, SMC and VB, and what is spent on each."""
+"""Scores of allocation models by exact enumeration, SMC and VB, and their budgets."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ NAMES = {
     SORTED: "SMC, sorted order",
     "vb": "VB",
 }
-"""Methods, for people. "smc" is as published: it always resamples, tokens come in random order."""
+"""Names of methods. "smc" is as published: it always resamples, and the token order is random."""
 SCORING = ("smc", WITH_MOVES, "vb")
 """Methods that score every model."""
 BY_PARTICLES = SCORING[:2]
 ROUNDING = 1e-6
-"""Nats: what is below VB's bound by less is not."""
+"""Nats below VB's bound that count as rounding."""
 FEWER = 10
-"""SMC with moves has so many times fewer particles than SMC, as each takes longer."""
+"""Ratio of the particles of SMC to those of SMC with moves, each of which takes longer."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,14 @@ class Budget:
         return max(2, self.n_particles // FEWER)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what results have of it."""
+        """Return the budget as results have it."""
         names = ("particles", "repeats", "starts", "moves", "particles_with_moves")
         return {name: getattr(self, f"n_{name}") for name in names}
 
     def group(
         self, cache: ResultCache, name: str, levels: tuple[str, ...], **data: Any
     ) -> ResultGroup:
-        """Return the cached trials of these data and of all fields but `levels`, which only say
-        which trials there are.
-        """
+        """Return the cached trials of these data and fields, without `levels` that name trials."""
         spent = {field: each for field, each in vars(self).items() if field not in levels}
         return cache.group(EXPERIMENT + name, budget=spent, **data)
 
@@ -76,9 +74,9 @@ class Budget:
 def budget_of(
     full: B, settings: ReproduceSettings, quick: Mapping[str, Any], *, has_moves: bool = True
 ) -> B:
-    """Return `full`, or what scale, --particles, --repeats and --moves ask for in its place.
+    """Return `full` with the values of the scale and of --particles, --repeats and --moves.
 
-    Raises UsageError if moves are asked for where there are none, or none where there are.
+    Raises UsageError for --moves of an experiment without them, and for --moves 0.
     """
     if settings.moves is not None:
         if not has_moves:
@@ -108,7 +106,7 @@ def highest(rows: Any, method: str) -> Any:
 
 
 def with_range(log_marginal: Any, lowest: Any, highest: Any) -> str:
-    """Return a log marginal for people, with the lowest and the highest run in brackets."""
+    """Return a log marginal as text, with the lowest and the highest run in brackets."""
     return f"{text(log_marginal, '.2f')} ({text(lowest, '.1f')} to {text(highest, '.1f')})"
 
 
@@ -117,7 +115,7 @@ def score(
 ) -> dict[str, Any]:
     """Return the arrays of the log marginal of X by one of the methods of `NAMES`.
 
-    Its random numbers are those of the trial `key`. No run that disagrees is logged: claims are.
+    The `key` of the trial seeds its random numbers. Runs that disagree are not logged.
     """
     seed = trial_seed(budget.seed, *key)
     if method in ("exact", "vb"):

@@ -1,8 +1,8 @@
 """Cemgil et al. 2019, Figure 9: marginal likelihoods of two small matrices by SMC and VB.
 
-KL-NMF of rank K = 1, …, 4 with b = a / S₊. The matrices are so small that the marginal likelihood
-is known exactly: by how much are estimates off, and do they prefer the rank that it prefers?
-Beside SMC as published there is SMC that takes tokens in by cell, whose variance is far lower.
+KL-NMF of rank K = 1, …, 4 with b = a / S₊. The marginal likelihood of such small matrices is known
+exactly: what are the errors of estimates, and do they prefer the same rank? Beside SMC as published
+there is SMC that visits tokens sorted by cell, whose variance is far lower.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 
 from models.allocation.model import AllocationModel
 from pipeline.figures.style import BLUE, GREEN, GRID, VERMILION
-from pipeline.reproduce.cemgil2019.published import LOG_MARGINAL, RANKS, A
+from pipeline.reproduce.cemgil2019.published import LOG_MARGINAL, PUBLISHED, RANKS, A
 from pipeline.reproduce.cemgil2019.scores import NAMES, SORTED, Budget, budget_of, highest, score
 from pipeline.reproduce.claims import finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, number, numbers, rows_of
@@ -42,7 +42,6 @@ MATRICES = {
 METHODS = ("exact", "smc", SORTED, "vb")
 BY_ORDER = METHODS[1:3]
 """SMC, in both orders of tokens."""
-PUBLISHED = ("exact", "smc", "vb")
 QUICK: dict[str, Any] = {"n_repeats": 20, "n_starts": 20}
 MAX_T = 2.58
 """|t| exceeds it once in a hundred times without bias."""
@@ -89,7 +88,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
 def score_rows(
     scores: Mapping[Any, Any], matrix: str, a: float, ranks: tuple[int, ...]
 ) -> list[dict[str, Any]]:
-    """Return the log marginals of a matrix in nats, with what they say of each rank."""
+    """Return the log marginals of a matrix in nats, their errors and the log odds of each rank."""
     of = {method: [scores[matrix, a, rank, method] for rank in ranks] for method in METHODS}
     log = {method: numbers(found, "log_marginal") for method, found in of.items()}
     error = {method: numbers(of[method], "standard_error") for method in BY_ORDER}

@@ -17,7 +17,6 @@ from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_of_counts
 from pipeline.cache.results import ResultCache
-from pipeline.reproduce.cemgil2019 import letters
 from pipeline.reproduce.cemgil2019.abalone import (
     CP,
     AbaloneBudget,
@@ -28,6 +27,7 @@ from pipeline.reproduce.cemgil2019.abalone import (
     sampled_classes,
     tensor_of,
 )
+from pipeline.reproduce.cemgil2019.letters import GRAPHS, NMF, SYMMETRIC, _preferred
 from pipeline.reproduce.cemgil2019.rank_scores import Curves, score_rows
 from pipeline.reproduce.cemgil2019.scores import SCORING, WITH_MOVES, score
 
@@ -106,11 +106,11 @@ def test_one_class_is_exact_and_two_kinds_are_found():
 def test_rows_and_curves():
     def compute(graph, method, a, rank):
         del a
-        value, repeats = float(rank), [rank - 1.0, rank + float(graph == "A")]
+        value, repeats = float(rank), [rank - 1.0, rank + float(graph == NMF)]
         changed = {
-            ("B", "smc", 4): (9.0, [5.5, 9.5]),
-            ("A", WITH_MOVES, 4): (3.5, [3.0, 3.9]),
-            ("B", WITH_MOVES, 4): (-np.inf, [-np.inf, -np.inf]),
+            (SYMMETRIC, "smc", 4): (9.0, [5.5, 9.5]),
+            (NMF, WITH_MOVES, 4): (3.5, [3.0, 3.9]),
+            (SYMMETRIC, WITH_MOVES, 4): (-np.inf, [-np.inf, -np.inf]),
         }
         value, repeats = changed.get((graph, method, rank), (value, repeats))
         direction = "lower bound" if method == "vb" else "unbiased"
@@ -118,34 +118,27 @@ def test_rows_and_curves():
         return made.to_arrays()
 
     group = ResultCache().group("kind", seed=1)
-    found = score_rows(group, ("A", "B"), ((1.0,), (1, 4)), compute, "x")
-    assert found == score_rows(group, ("A", "B"), ((1.0,), (1, 4)), mock.Mock(), "x")
+    found = score_rows(group, GRAPHS, ((1.0,), (1, 4)), compute, "x")
+    assert found == score_rows(group, GRAPHS, ((1.0,), (1, 4)), mock.Mock(), "x")
     assert len(found["rows"]) == len(found["best"]) * 2 == 2 * 2 * 3
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     curves = Curves(found)
-    assert (curves.graphs, curves.strengths, curves.ranks.tolist()) == (("A", "B"), (1.0,), [1, 4])
-    assert curves.of("A", "smc", 1.0).tolist() == [1.0, 4.0]
-    assert curves.of("B", WITH_MOVES, 1.0).tolist() == [1.0, -np.inf]
-    assert curves.of("A", "smc", 1.0, "lowest_repeat").tolist() == [0.0, 3.0]
-    assert curves.of("A", "smc", 1.0, "highest_repeat").tolist() == [2.0, 5.0]
-    assert curves.of("A", "vb", 1.0, "lowest_repeat").tolist() == [1.0, 4.0]
-    assert curves.best["B", "smc", 1.0]["rank"] == 4
-    assert curves.is_below_bound("A", "smc", 1.0).tolist() == [False, False]
-    assert curves.is_below_bound("A", WITH_MOVES, 1.0).tolist() == [False, True]
+    assert (curves.graphs, curves.strengths, curves.ranks.tolist()) == (GRAPHS, (1.0,), [1, 4])
+    assert curves.of(NMF, "smc", 1.0).tolist() == [1.0, 4.0]
+    assert curves.of(SYMMETRIC, WITH_MOVES, 1.0).tolist() == [1.0, -np.inf]
+    assert curves.of(NMF, "smc", 1.0, "lowest_repeat").tolist() == [0.0, 3.0]
+    assert curves.of(NMF, "smc", 1.0, "highest_repeat").tolist() == [2.0, 5.0]
+    assert curves.of(NMF, "vb", 1.0, "lowest_repeat").tolist() == [1.0, 4.0]
+    assert curves.best[SYMMETRIC, "smc", 1.0]["rank"] == 4
+    assert curves.is_below_bound(NMF, "smc", 1.0).tolist() == [False, False]
+    assert curves.is_below_bound(NMF, WITH_MOVES, 1.0).tolist() == [False, True]
     fails = np.array([True, True])
     below = ["rank 1", "rank 4 (below VB's bound)"]
-    assert curves.at(fails, ("B", "A"), WITH_MOVES, 1.0) == below
+    assert curves.at(fails, GRAPHS, WITH_MOVES, 1.0) == below
     failed = {each.text: each.fails_at for each in curves.above_bound()}
-    assert failed["a = 1, A: SMC with moves no lower than the bound of VB"] == ("rank 4",)
-    assert failed["a = 1, A: SMC no lower than the bound of VB"] == ()
-    assert letters._preferred(curves_of_letters(found), "smc", 1.0)["not_told_apart"] == [1]
-
-
-def curves_of_letters(found):
-    """The same with A as NMF, B as symmetric NMF."""
-    graphs = dict(zip("AB", letters.GRAPHS, strict=True))
-    named = {name: [row | {"graph": graphs[row["graph"]]} for row in found[name]] for name in found}
-    return Curves(named)
+    assert failed["a = 1, NMF: SMC with moves no lower than the bound of VB"] == ("rank 4",)
+    assert failed["a = 1, NMF: SMC no lower than the bound of VB"] == ()
+    assert _preferred(curves, "smc", 1.0)["not_told_apart"] == [1]
 
 
 def test_classes_make_up_the_allocation():

@@ -10,7 +10,6 @@ from pipeline.reproduce.cemgil2019.letters import (
     GRAPHS,
     NMF,
     SYMMETRIC,
-    LettersBudget,
     asymmetry,
     draw_pairs,
     model_of,
@@ -50,11 +49,6 @@ def test_asymmetry():
     assert asymmetry(np.array([[5, 2], [2, 0]])) == 0
     assert asymmetry(np.array([[0, 2], [0, 0]])) == 1
     assert asymmetry(np.array([[4, 3], [1, 0]])) == pytest.approx(4 / 16)
-
-
-def test_the_paper_has_this_budget():
-    full = LettersBudget()
-    assert (full.n_tokens, full.strengths, full.ranks) == (2000, (1.0, 0.001), tuple(range(1, 51)))
 
 
 def test_models():

@@ -228,11 +228,3 @@ def test_medians_of_costs(monkeypatch):
         "vb_epochs": 9.0,
         "vb_epoch_seconds": pytest.approx((18 / 8 + 19 / 10) / 2),
     }
-
-
-def test_the_paper_has_these_budgets():
-    of_ranks, of_costs = RankBudget(), CostBudget()
-    assert (of_ranks.shape, of_ranks.true_rank) == ((20, 25, 30), 5)
-    assert (of_ranks.n_tokens, of_ranks.a, of_ranks.ranks[-1]) == (500, 30.0, 15)
-    assert (of_costs.n_tokens, of_costs.n_tensors) == (1000, 10)
-    assert {4, 8, 16, 32, 64} < set(of_costs.sizes)

@@ -17,7 +17,9 @@ from pipeline.errors import Interrupted
 from pipeline.reproduce.cemgil2019 import abalone, decompositions, histogram, letters, parafac, toy
 from pipeline.reproduce.cemgil2019.abalone import COLUMNS, ages_of, read_abalone
 from pipeline.reproduce.cemgil2019.letters import NMF, SYMMETRIC, LettersBudget
+from pipeline.reproduce.cemgil2019.parafac import CostBudget, RankBudget
 from pipeline.reproduce.cemgil2019.scores import NAMES, SCORING, budget_of
+from pipeline.reproduce.cemgil2019.toy import ToyBudget
 from pipeline.reproduce.settings import ReproduceSettings
 from tests.pipeline.allocation.test_letter_pairs import pairs_lines
 from tests.pipeline.reproduce.support import places
@@ -238,6 +240,18 @@ def test_findings_of_decompositions_compare_with_projected_gradients():
     assert failed["VB: sparser than ALS-PGD"] == ["a = 1", "a = 9"]
     assert failed["SMC: higher squared loss than ALS-PGD"] == ["a = 1", "a = 9"]
     assert len(failed) == 4 * 3 - 1
+
+
+def test_the_papers_budgets():
+    toy, letters, of_ranks, of_costs = ToyBudget(), LettersBudget(), RankBudget(), CostBudget()
+    assert (toy.n_particles, toy.n_repeats, toy.n_starts) == (1000, 100, 100)
+    assert toy.a == pytest.approx([10.0**n for n in range(-5, 6)])
+    assert (letters.n_tokens, letters.strengths) == (2000, (1.0, 0.001))
+    assert letters.ranks == tuple(range(1, 51))
+    assert (of_ranks.shape, of_ranks.true_rank) == ((20, 25, 30), 5)
+    assert (of_ranks.n_tokens, of_ranks.a, of_ranks.ranks[-1]) == (500, 30.0, 15)
+    assert (of_costs.n_tokens, of_costs.n_tensors) == (1000, 10)
+    assert {4, 8, 16, 32, 64} < set(of_costs.sizes)
 
 
 def test_scales():
