@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
+from scipy.special import gammaln
 
-from evaluation.gamma_poisson.length import log_length_probability
+from evaluation.gamma_poisson.length import log_length_probability, log_sum_of_negative_binomials
 from models import GammaPoissonTopics
 from tests.evaluation.gamma_poisson.models_of import arrays_of, model_of
 from tests.oracles.gamma_poisson_likelihood import length_probabilities, simulated_documents
@@ -37,6 +38,13 @@ def test_thousands_of_tokens(r, p):
     n = np.array([5000, 0, 1, 4999, 2500])
     found = log_length_probability(topics, n)
     assert_allclose(found, stats.nbinom.logpmf(n, sum(r), 1 - p), rtol=1e-9)
+
+
+def test_the_recursion_scales_large_numbers_down():
+    r, n = np.array([1500.0, 700.0]), np.arange(2001)
+    found = log_sum_of_negative_binomials(r, np.ones(2), 2000)  # reaches e^2500
+    expected = gammaln(r.sum() + n) - gammaln(r.sum()) - gammaln(n + 1.0)
+    assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_lengths_so_improbable_that_they_underflow():
