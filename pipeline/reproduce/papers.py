@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pipeline.reproduce.buntine2009 import convergence_view as buntine_convergence
-from pipeline.reproduce.buntine2009 import model_selection_view, table_1_view
-from pipeline.reproduce.capdevila2018 import convergence_view as l2r_convergence
-from pipeline.reproduce.capdevila2018 import kl_view
+from pipeline.reproduce.buntine2009 import convergence as buntine_convergence
+from pipeline.reproduce.buntine2009 import model_selection, table_1
+from pipeline.reproduce.capdevila2018 import convergence as l2r_convergence
+from pipeline.reproduce.capdevila2018 import kl
 from pipeline.reproduce.cemgil2019 import abalone, decompositions, histogram, letters, parafac, toy
 from pipeline.reproduce.experiment import Experiment, Paper
 from pipeline.reproduce.inouye2015 import dependencies_view, perplexity_view, scaling_view
@@ -53,7 +53,7 @@ PAPERS = (
                 "the particle sampler (LR) does so less clearly, as it is slightly biased."
             ),
         ),
-        (table_1_view.EXPERIMENT, buntine_convergence.EXPERIMENT, model_selection_view.EXPERIMENT),
+        (table_1.EXPERIMENT, buntine_convergence.EXPERIMENT, model_selection.EXPERIMENT),
     ),
     Paper(
         "capdevila",
@@ -70,7 +70,7 @@ PAPERS = (
             "Direct sampling (DS) is too low on long documents, the harmonic mean (HM) too high.",
             "A few hundreds of samples of L2R are enough.",
         ),
-        (kl_view.EXPERIMENT, l2r_convergence.EXPERIMENT),
+        (kl.EXPERIMENT, l2r_convergence.EXPERIMENT),
     ),
     Paper(
         "cemgil",

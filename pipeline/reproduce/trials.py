@@ -1,23 +1,50 @@
-"""Trials: what an experiment computes one by one, cached by name as they are done."""
+"""Trials: what an experiment computes one by one, cached by name, and the budget of all of them."""
 
 from __future__ import annotations
 
 import re
 import time
 import zlib
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from pipeline.cache.keys import EXPERIMENT
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from pipeline.cache.results import Arrays, ResultGroup
+    from _typeshed import DataclassInstance
 
+    from pipeline.cache.results import Arrays, ResultCache, ResultGroup
+    from pipeline.reproduce.settings import ReproduceSettings
+
+B = TypeVar("B", bound="DataclassInstance")
 K = TypeVar("K", bound=tuple[Any, ...])
+
+
+def scaled(full: B, settings: ReproduceSettings, quick: Mapping[str, Any], **asked: Any) -> B:
+    """Return the budget `full`, at scale quick with the fields `quick`, and with what is asked for.
+
+    Fields that are asked for as None stay as they are.
+    """
+    chosen = dict(quick) if settings.scale == "quick" else {}
+    chosen |= {field: value for field, value in asked.items() if value is not None}
+    return replace(full, **chosen, seed=settings.seed)
+
+
+def group_of(
+    cache: ResultCache, experiment: str, budget: Any, levels: Collection[str] = (), **data: Any
+) -> ResultGroup:
+    """Return the cached trials of these data and of all fields of a budget but `levels`.
+
+    Levels only say which trials there are, so that longer lists go on with what is there.
+    """
+    spent = {field: each for field, each in vars(budget).items() if field not in levels}
+    return cache.group(EXPERIMENT + experiment, budget=spent, **data)
 
 
 def run_trials(
@@ -26,13 +53,15 @@ def run_trials(
     compute: Callable[..., Mapping[str, Any]],
     stage: str,
     unit: str = "estimates",
+    steps: Callable[..., float] = lambda *_: 1,
 ) -> dict[K, dict[str, Any]]:
     """Return numbers and arrays of all trials, and the seconds of each; cached ones are read.
 
-    `compute` takes the parts of a key. Progress is shown under the name `stage`.
+    `compute` takes the parts of a key, and so does `steps`, the length of a trial in units of the
+    progress, which is shown under the name `stage`.
     """
     todo, found = list(keys), {}
-    with Progress(stage, len(todo), unit) as progress:
+    with Progress(stage, sum(steps(*key) for key in todo), unit) as progress:
         for key in todo:
             name = trial_name(*key)
             progress.update(0, name)
@@ -40,7 +69,7 @@ def run_trials(
             found[key] = {
                 field: each if each.ndim else each.item() for field, each in arrays.items()
             }
-            progress.update(1)
+            progress.update(steps(*key))
     return found
 
 

@@ -8,35 +8,43 @@ of the number of samples where an estimator converges to the exact value.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.exact import exact
-from evaluation.lda.simulate import simulated_documents
-from pipeline.reproduce.buntine2009.estimators import ESTIMATORS
-from pipeline.reproduce.buntine2009.simulated import draw_topics
+from pipeline.figures.style import INK
+from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
+from pipeline.reproduce.buntine2009.simulated import draw_document
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.experiment import Experiment, Figure, Found
+from pipeline.reproduce.tables import Headline, Table, grouped, text, text_table
+from pipeline.reproduce.trials import group_of, run_trials, scaled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
-Floats = NDArray[np.float64]
+    from evaluation.arrays import Floats
+    from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
+    from pipeline.reproduce.settings import ReproduceSettings
+
+NAME = "buntine-convergence"
+QUICK: dict[str, Any] = {
+    "sizes": (50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 20_000),
+    "n_runs": 10,
+}
+CLOSE_UP = 0.04
+"""Bits a word above and below the exact value in the close-up, as in Figure 2 of the paper."""
 
 
 @dataclass(frozen=True)
-class ConvergenceSettings:
-    """What is drawn; the model and the document are the paper's by default.
+class ConvergenceBudget:
+    """Model and document, by default the paper's, with numbers of samples, and of runs."""
 
-    Raises
-    ------
-    ValueError
-        If there is no size, one is below 2, or there is no run.
-    """
-
-    sizes: tuple[int, ...] = (50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 20_000)
-    n_runs: int = 1
+    sizes: tuple[int, ...] = (50, 100, 200, 300, 500, 700, *range(1000, 20_001, 1000))
+    n_runs: int = 50
     gamma: float = 0.5
     n_topics: int = 5
     n_words: int = 1000
@@ -44,54 +52,171 @@ class ConvergenceSettings:
     alpha: float = 0.1
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        if not self.sizes or min(self.sizes) < 2:
-            raise ValueError(f"sizes must be numbers of samples from 2 on, found {self.sizes}")
-        if self.n_runs < 1:
-            raise ValueError(f"n_runs must be at least 1, found {self.n_runs}")
+
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Make all runs."""
+    budget = scaled(ConvergenceBudget(), settings, QUICK)
+    return Found(as_json(budget, *convergence(budget, cache)))
 
 
-@dataclass(frozen=True, eq=False)
-class Convergence:
-    """Estimates of -log2 p(document) a word: M estimators, N sample sizes, R runs."""
-
-    settings: ConvergenceSettings
-    estimators: tuple[str, ...]
-    """(M,), in the order of `ESTIMATORS`."""
-    exact: float
-    estimate: Floats
-    """(M, N, R); the figures show run 0."""
-
-    @property
-    def root_mean_square_error(self) -> Floats:
-        """(M, N) over runs."""
-        result: Floats = np.sqrt(((self.estimate - self.exact) ** 2).mean(axis=2))
-        return result
-
-
-def convergence(
-    settings: ConvergenceSettings, on_run: Callable[[], object] | None = None
-) -> Convergence:
-    """Draw the document and estimate; `on_run` is called after each of M · R runs.
+def convergence(budget: ConvergenceBudget, cache: ResultCache) -> tuple[float, dict[str, Floats]]:
+    """Return -log2 p(document) a word: exact, and (R, N) by run and size of each estimator.
 
     All sizes of one run have the seed in common, so that a larger size of an estimator that makes
     its samples one after the other contains the smaller ones, as in the figures.
     """
-    rng = np.random.default_rng(settings.seed)
-    word_prior = np.full(settings.n_words, settings.gamma)
-    topics = draw_topics(settings.n_topics, word_prior, settings.alpha, rng)
-    document, _ = simulated_documents(topics, [settings.length], rng)
-    seeds = rng.integers(2**32, size=(len(ESTIMATORS), settings.n_runs))
-    bits = settings.length * np.log(2.0)
-    estimate = np.empty((len(ESTIMATORS), len(settings.sizes), settings.n_runs))
-    for m, estimator in enumerate(ESTIMATORS.values()):
-        for run in range(settings.n_runs):
-            for i, size in enumerate(settings.sizes):
-                found = estimator(
-                    topics, DocumentBlock(document), n_samples=size, seed=int(seeds[m, run])
-                )
-                estimate[m, i, run] = -found.log_likelihood[0] / bits
-            if on_run is not None:
-                on_run()
-    truth = -float(exact(topics, DocumentBlock(document)).log_likelihood[0]) / bits
-    return Convergence(settings, tuple(ESTIMATORS), truth, estimate)
+    rng = np.random.default_rng(budget.seed)
+    topics, document = draw_document(
+        budget.n_topics, budget.n_words, budget.gamma, budget.alpha, budget.length, rng
+    )
+    bits = budget.length * np.log(2.0)
+    seeds = rng.integers(2**32, size=(len(ESTIMATORS), budget.n_runs)).tolist()
+    seed_of = dict(zip(ESTIMATORS, seeds, strict=True))
+
+    def compute(name: str, run: int) -> Mapping[str, Any]:
+        found = [
+            ESTIMATORS[name](topics, document, n_samples=size, seed=seed_of[name][run])
+            for size in budget.sizes
+        ]
+        return {"estimate": [-each.log_likelihood[0] / bits for each in found]}
+
+    runs = range(budget.n_runs)
+    group = group_of(cache, NAME, budget)
+    found = run_trials(group, product(ESTIMATORS, runs), compute, NAME, "runs")
+    truth = -float(exact(topics, document).log_likelihood[0]) / bits
+    return truth, {m: np.array([found[m, run]["estimate"] for run in runs]) for m in ESTIMATORS}
+
+
+def as_json(
+    budget: ConvergenceBudget, truth: float, estimates: Mapping[str, Floats]
+) -> dict[str, Any]:
+    """Return a row for each estimator and number of samples, with the estimate of the first run."""
+    return {
+        "name": NAME,
+        "topics": budget.n_topics,
+        "tokens": budget.length,
+        "gamma": budget.gamma,
+        "runs": budget.n_runs,
+        "exact": truth,
+        "rows": [
+            {
+                "estimator": name,
+                "samples": size,
+                "estimate": float(of_size[0]),
+                "root_mean_square_error": float(np.sqrt(((of_size - truth) ** 2).mean())),
+            }
+            for name, estimate in estimates.items()
+            for size, of_size in zip(budget.sizes, estimate.T.copy(), strict=True)
+        ],
+    }
+
+
+def tables(result: Any) -> list[Table]:
+    """Return estimates of one run, and errors of all runs, by samples and estimator."""
+    by_size = grouped(result["rows"], "samples").items()
+    names = list(grouped(result["rows"], "estimator"))
+    note = (
+        f"Bits a word of one document of {result['tokens']} tokens under {result['topics']} "
+        f"topics, gamma = {result['gamma']}; exactly {result['exact']:.5f}."
+    )
+
+    def table(title: str, column: str) -> Table:
+        rows = [(f"{size:,}", *(text(row[column], ".5f") for row in of)) for size, of in by_size]
+        return text_table(title, ("samples", *names), rows, note=note)
+
+    errors = f"Root mean square error over {result['runs']} runs"
+    return [
+        table("Estimates of −log2 p a word, one run", "estimate"),
+        table(errors, "root_mean_square_error"),
+    ]
+
+
+def _errors(result: Any, extreme: Callable[..., int]) -> tuple[int, dict[str, float]]:
+    """Return the fewest or the most samples, and the errors with them by estimator."""
+    by_size = grouped(result["rows"], "samples")
+    size = extreme(by_size)
+    return size, {row["estimator"]: row["root_mean_square_error"] for row in by_size[size]}
+
+
+def headline(result: Any) -> Headline:
+    """Return the final errors of the particle sampler and the sequential one."""
+    most, error = _errors(result, max)
+    return Headline(
+        f"root mean square error with {most:,} samples, bits a word",
+        ", ".join(f"{name} {text(error[name], '.4f')}" for name in ("HM", "LR", "LRS")),
+        "only drawn: all but HM come close, LR slightly biased",
+    )
+
+
+def findings(result: Any) -> Iterator[Finding]:
+    """Decide all claims."""
+    (fewest, first), (most, last) = _errors(result, min), _errors(result, max)
+    theirs = {name: error for name, error in last.items() if name not in ("HM", REFINED)}
+    yield finding(
+        "all-but-hm-close",
+        f"with {most:,} samples the errors of all but HM are below {CLOSE_UP} bits a word, the "
+        "range of Figure 2",
+        [f"{name} ({error:.4f})" for name, error in theirs.items() if error >= CLOSE_UP],
+        "All estimators but the harmonic mean come close to the exact value.",
+    )
+    yield finding(
+        "lrs-nearest",
+        f"with {most:,} samples LRS is nearer than LR and HM",
+        [name for name in ("LR", "HM") if last[name] <= last["LRS"]],
+        "LRS converges to the exact value, LR is slightly biased.",
+    )
+    yield finding(
+        "errors-fall",
+        f"errors fall from {fewest:,} samples on to half and less: no bias remains",
+        [
+            f"{name} ({first[name]:.4f} to {error:.4f})"
+            for name, error in last.items()
+            if name != "HM" and error > first[name] / 2
+        ],
+    )
+
+
+def _draw(figure: Any, result: Any, column: str, label: str) -> Any:
+    axes = figure.subplots()
+    if column == "estimate":
+        axes.axhline(result["exact"], color=INK, label="exact")
+    for name, rows in grouped(result["rows"], "estimator").items():
+        axes.plot([row["samples"] for row in rows], [row[column] for row in rows], label=name)
+    axes.set_xlabel("samples")
+    axes.set_ylabel(label)
+    axes.legend()
+    return axes
+
+
+def _draw_estimates(figure: Any, result: Any, _: Any) -> Any:
+    return _draw(figure, result, "estimate", "-log2 p a word")
+
+
+def _draw_close_up(figure: Any, result: Any, _: Any) -> None:
+    truth = result["exact"]
+    _draw_estimates(figure, result, _).set_ylim(truth - CLOSE_UP, truth + CLOSE_UP)
+
+
+def _draw_errors(figure: Any, result: Any, _: Any) -> None:
+    label = "root mean square error of -log2 p a word"
+    _draw(figure, result, "root_mean_square_error", label).loglog()
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figures 1 and 2",
+    shows="Whether estimates come to the exact value as samples increase.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: findings(found.result),
+    figures=(
+        Figure("", "Figure 1: estimates of one run against samples", _draw_estimates),
+        Figure("-close-up", "Figure 2: the same, close to the exact value", _draw_close_up),
+        Figure(
+            "-error",
+            "Root mean square error over runs against samples, both logarithmic",
+            _draw_errors,
+        ),
+    ),
+)

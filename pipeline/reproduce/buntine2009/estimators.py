@@ -14,12 +14,9 @@ if TYPE_CHECKING:
 
     from evaluation.estimate import LikelihoodEstimate
 
-    Estimator = Callable[..., LikelihoodEstimate]
-
 REFINED = "LRS refined"
 """Not in the paper: left to right, sequential, as `evaluation.log_likelihood` does it."""
-
-ESTIMATORS: dict[str, Estimator] = {
+ESTIMATORS: dict[str, Callable[..., LikelihoodEstimate]] = {
     "HM": harmonic_mean,
     "MFI 1st": mean_field_is_1,
     "MFI 2nd": mean_field_is_2,
@@ -27,5 +24,5 @@ ESTIMATORS: dict[str, Estimator] = {
     "LRS": straight_sequential,
     REFINED: left_to_right_sequential,
 }
-"""Each is function(topics, counts, n_samples, seed, n_jobs). LRS is the paper's algorithm, mended:
+"""Functions (topics, documents, n_samples, seed, n_jobs). LRS is the paper's algorithm, corrected:
 each token is predicted from topics that have not seen it."""

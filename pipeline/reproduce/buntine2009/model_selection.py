@@ -1,4 +1,4 @@
-"""Buntine 2009, Sec. 4.2: estimators choose the number of topics that documents were drawn with.
+"""Buntine 2009, Figures 3 to 5: estimators choose the number of topics of drawn documents.
 
 The paper draws its documents from models of news that are not available. Here the known model is
 drawn, too, of the same size: topics ~ Dirichlet(0.1 V · base), where base is Zipf's law over the V
@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from evaluation.comparison import paired_difference
@@ -32,27 +32,44 @@ from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.simulate import simulated_documents
 from evaluation.lda.variational_bound import variational_bound
 from models import GibbsLDA
+from pipeline.figures.style import INK, MUTED
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_lengths, draw_topics, zipf_word_prior
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.experiment import Experiment, Figure, Found
+from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text, text_table
+from pipeline.reproduce.trials import group_of, run_trials, scaled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from models import LDATopics
+    from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
+    from pipeline.reproduce.settings import ReproduceSettings
 
-Floats = NDArray[np.float64]
+    Model = tuple[int, int]
+    """I, the training documents, 0 for the known model; and K."""
 
-MEAN_LENGTH = 151
-LENGTH_SHAPE = 3.0
-"""Of the negative binomial of lengths: their standard deviation is about 87."""
+NAME = "buntine-model-selection"
+QUICK: dict[str, Any] = {
+    "training_sizes": (1000, 2500),
+    "n_held_out": 300,
+    "left_to_right_samples": 20,
+    "n_starts": 6,
+    "n_sweeps": 100,
+}
+MEAN_LENGTH, LENGTH_SHAPE = 151, 3.0
+"""Negative binomial of lengths, whose standard deviation is about 87."""
 ETA = 0.1
 BLOCK = 500
 """Documents drawn with one generator: more of them begin with the same."""
 BOUND_DOCUMENTS = 1000
 """Training documents that the starts are compared on."""
-COMPLETION, TRAINING = "completion", "training"
-SECONDS = "seconds of "
-"""Begins the names of the arrays of seconds."""
+COMPLETION = "completion"
+RIGHT = "MFI and LRS choose the right number of topics, LR less clearly."
+SECONDS, TRAINING, BOUNDS = "seconds of ", "seconds of training", "bounds"
+"""Names of arrays of a scored model; bounds are in nats a word, of each start."""
 
 
 class Dataset(NamedTuple):
@@ -71,14 +88,8 @@ DATASETS = {
 
 
 @dataclass(frozen=True)
-class SelectionSettings:
-    """The protocol; sizes and samples are the paper's by default.
-
-    Raises
-    ------
-    ValueError
-        If a number is too small to make sense, or the true number of topics is not to be tried.
-    """
+class SelectionBudget:
+    """Sizes and effort; sizes and samples are the paper's by default."""
 
     dataset: Dataset = DATASETS["s10s"]
     training_sizes: tuple[int, ...] = (1000, 2500, 5000, 10_000, 20_000, 30_000, 40_000)
@@ -87,226 +98,56 @@ class SelectionSettings:
     mean_field_samples: int = 200
     n_starts: int = 8
     start_sweeps: int = 50
-    """After which the starts are compared."""
+    """Sweeps after which the starts are compared."""
     n_sweeps: int = 200
-    """Of the best start, in all."""
+    """Sweeps of the best start in all."""
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        lowest = {
-            "n_held_out": 2,
-            "left_to_right_samples": 1,
-            "mean_field_samples": 1,
-            "n_starts": 1,
-            "start_sweeps": 1,
-            "n_sweeps": self.start_sweeps,
-        }
-        for name, least in lowest.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, found {getattr(self, name)}")
-        if not self.training_sizes or min(self.training_sizes) < 1:
-            raise ValueError(f"training_sizes must be positive, found {self.training_sizes}")
-        if self.dataset.n_topics not in self.dataset.candidates:
-            raise ValueError("the true number of topics must be among the candidates")
 
     @property
     def n_samples(self) -> dict[str, int | None]:
-        """The estimators compared, and what each spends on a document."""
-        left_to_right = self.left_to_right_samples
-        return {
-            "MFI 1st": self.mean_field_samples,
-            "LR": left_to_right,
-            REFINED: left_to_right,
-            COMPLETION: None,
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What everything is drawn from, and what everything is scored on."""
-
-    settings: SelectionSettings
-    truth: LDATopics
-    held_out: sparse.csr_array
-    """(n_held_out, V)"""
-
-    def training_documents(self, n_docs: int) -> sparse.csr_array:
-        """The first (I, V) of those that can be learned from."""
-        return _documents(self.truth, n_docs, (self.settings.seed, 1))
-
-
-@dataclass(frozen=True, eq=False)
-class Cell:
-    """One model, scored."""
-
-    n_train: int
-    """I, documents that it was learned from; 0 for the model that they were drawn from."""
-    n_topics: int
-    estimates: dict[str, LikelihoodEstimate]
-    """By estimator, of all held-out documents."""
-    seconds: dict[str, float]
-    """By estimator, and of training."""
-    bounds: Floats
-    """(S,), nats a word of training documents, by the variational bound, of each start."""
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Every field as arrays, for `from_arrays`; estimates and seconds by estimator."""
-        found: dict[str, NDArray[Any]] = {
-            "n_train": np.asarray(self.n_train),
-            "n_topics": np.asarray(self.n_topics),
-            "bounds": self.bounds,
-        }
-        found |= {f"{SECONDS}{name}": np.asarray(each) for name, each in self.seconds.items()}
-        for name, estimate in self.estimates.items():
-            found |= estimate.to_arrays(f"{name}/")
-        return found
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make again what `to_arrays` took apart.
-
-        Raises
-        ------
-        KeyError
-            If an array is missing.
-        ValueError
-            If the arrays of an estimator are no estimate.
-        """
-        seconds = {
-            name.removeprefix(SECONDS): each.item()
-            for name, each in arrays.items()
-            if name.startswith(SECONDS)
-        }
-        estimates = {
-            name: LikelihoodEstimate.from_arrays(arrays, f"{name}/")
-            for name in seconds
-            if name != TRAINING
-        }
-        n_train, n_topics = arrays["n_train"].item(), arrays["n_topics"].item()
-        return cls(n_train, n_topics, estimates, seconds, arrays["bounds"])
-
-
-def problem(settings: SelectionSettings) -> Problem:
-    """Draw the model and the held-out documents."""
-    n_topics, n_words, _ = settings.dataset
-    rng = np.random.default_rng([settings.seed, 0])
-    truth = draw_topics(n_topics, zipf_word_prior(n_words, 0.1 * n_words), 1.0 / n_topics, rng)
-    return Problem(settings, truth, _documents(truth, settings.n_held_out, (settings.seed, 2)))
-
-
-def cell(drawn: Problem, n_train: int, n_topics: int, n_jobs: int | None = None) -> Cell:
-    """Learn `n_topics` topics from `n_train` documents and score them; 0 is the true model.
-
-    It depends on the settings and the two numbers alone, not on other cells.
-    """
-    settings, seconds = drawn.settings, {}
-    topics, bounds = drawn.truth, np.empty(0)
-    started = time.perf_counter()
-    if n_train:
-        topics, bounds = _learn(drawn, n_train, n_topics, n_jobs)
-    seconds[TRAINING] = time.perf_counter() - started
-    estimates = {}
-    for name, n_samples in settings.n_samples.items():
-        estimator = completion if name == COMPLETION else ESTIMATORS[name]
-        started = time.perf_counter()
-        estimates[name] = estimator(
-            topics,
-            DocumentBlock(drawn.held_out),
-            n_samples=n_samples,
-            seed=settings.seed,
-            n_jobs=n_jobs,
-        )
-        seconds[name] = time.perf_counter() - started
-    return Cell(n_train, n_topics, estimates, seconds, bounds)
-
-
-def planned(settings: SelectionSettings) -> list[tuple[int, int]]:
-    """(I, K) of all cells: that of the true model, then by training size and number of topics."""
-    of_models = [(i, k) for i in settings.training_sizes for k in settings.dataset.candidates]
-    return [(0, settings.dataset.n_topics), *of_models]
-
-
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """What estimators say of I training sizes and K numbers of topics; M estimators."""
-
-    settings: SelectionSettings
-    estimators: tuple[str, ...]
-    perplexity: Floats
-    """(M, I, K)"""
-    true_perplexity: Floats
-    """(M,), of the model that the documents were drawn from."""
-    loss: Floats
-    """(M, I, K), nats a word more than with the true number of topics."""
-    loss_standard_error: Floats
-    """(M, I, K), over held-out documents, paired."""
+        """Samples of each estimator for a document."""
+        n = self.left_to_right_samples
+        return {"MFI 1st": self.mean_field_samples, "LR": n, REFINED: n, COMPLETION: None}
 
     @property
-    def chosen(self) -> NDArray[np.int64]:
-        """(M, I), the number of topics of the lowest perplexity."""
-        candidates = np.array(self.settings.dataset.candidates)
-        best: NDArray[np.int64] = candidates[self.perplexity.argmin(axis=2)]
-        return best
+    def models(self) -> list[Model]:
+        """The known model, then one for each training size and number of topics."""
+        learned = product(self.training_sizes, self.dataset.candidates)
+        return [(0, self.dataset.n_topics), *learned]
 
 
-def selection(settings: SelectionSettings, cells: Sequence[Cell]) -> Selection:
-    """The arrays of all `cells`, which must be those that are `planned`.
+class Problem(NamedTuple):
+    """Known model, and the documents (n_held_out, V) that all models are scored on."""
 
-    Raises
-    ------
-    ValueError
-        If they are others.
-    """
-    found = {(each.n_train, each.n_topics): each.estimates for each in cells}
-    wanted = planned(settings)
-    if len(cells) != len(wanted) or set(found) != set(wanted):
-        raise ValueError("the cells are not those of the settings")
-    names, candidates = tuple(settings.n_samples), settings.dataset.candidates
-    shape = (len(names), len(settings.training_sizes), len(candidates))
-    perplexity, loss, error = np.empty(shape), np.empty(shape), np.empty(shape)
-    for m, name in enumerate(names):
-        for i, n_train in enumerate(settings.training_sizes):
-            with_true_number = found[n_train, settings.dataset.n_topics][name]
-            for k, n_topics in enumerate(candidates):
-                estimate = found[n_train, n_topics][name]
-                difference = paired_difference(estimate, with_true_number)
-                perplexity[m, i, k] = estimate.perplexity
-                loss[m, i, k] = difference.nats_per_word
-                error[m, i, k] = difference.standard_error
-    truth = found[wanted[0]]
-    true_perplexity = np.array([truth[name].perplexity for name in names])
-    return Selection(settings, names, perplexity, true_perplexity, loss, error)
+    budget: SelectionBudget
+    truth: LDATopics
+    held_out: sparse.csr_array
+
+    def training_documents(self, n_docs: int) -> sparse.csr_array:
+        """Return the first (I, V) of the documents to learn from."""
+        return _documents(self.truth, n_docs, (self.budget.seed, 1))
 
 
-def _learn(
-    drawn: Problem, n_train: int, n_topics: int, n_jobs: int | None
-) -> tuple[LDATopics, Floats]:
-    """The topics of the best start, and the bounds of all."""
-    settings, counts = drawn.settings, drawn.training_documents(n_train)
-    best, bounds = None, np.empty(settings.n_starts)
-    for start in range(settings.n_starts):
-        rng = np.random.default_rng([settings.seed, 3, n_train, n_topics, start])
-        model = GibbsLDA(
-            n_topics,
-            alpha=float(drawn.truth.alpha[0]),
-            eta=ETA,
-            learn_priors="none",
-            n_iter=settings.start_sweeps,
-            start="random",
-            random_state=rng,
-            n_jobs=n_jobs,
-        ).fit(counts)
-        bound = variational_bound(
-            model.topics_, DocumentBlock(counts[:BOUND_DOCUMENTS]), n_jobs=n_jobs
-        )
-        bounds[start] = bound.nats_per_word
-        if best is None or bounds[start] < bounds[:start].min():
-            best = model
-    assert best is not None
-    best.n_iter = settings.n_sweeps
-    for _ in best.iterate(counts, state=best.state_):
-        pass
-    return best.topics_, bounds
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Train and score all models; each is cached when it is done."""
+    asked = {"dataset": DATASETS[settings.dataset], "n_held_out": settings.held_out}
+    budget = scaled(SelectionBudget(), settings, QUICK, **asked)
+    group = group_of(cache, NAME, budget, ("training_sizes",))
+    drawn = problem(budget)
+
+    def compute(n_train: int, n_topics: int) -> Mapping[str, Any]:
+        return scored(drawn, n_train, n_topics, settings.threads)
+
+    models = run_trials(group, budget.models, compute, NAME, "models")
+    return Found(as_json(settings.dataset, budget, models))
+
+
+def problem(budget: SelectionBudget) -> Problem:
+    """Draw the model and the held-out documents."""
+    n_topics, n_words, _ = budget.dataset
+    rng = np.random.default_rng([budget.seed, 0])
+    truth = draw_topics(n_topics, zipf_word_prior(n_words, 0.1 * n_words), 1.0 / n_topics, rng)
+    return Problem(budget, truth, _documents(truth, budget.n_held_out, (budget.seed, 2)))
 
 
 def _documents(truth: LDATopics, n_docs: int, stream: tuple[int, int]) -> sparse.csr_array:
@@ -316,3 +157,232 @@ def _documents(truth: LDATopics, n_docs: int, stream: tuple[int, int]) -> sparse
         lengths = draw_lengths(BLOCK, MEAN_LENGTH, LENGTH_SHAPE, rng)
         blocks.append(simulated_documents(truth, lengths, rng)[0])
     return sparse.csr_array(sparse.vstack(blocks, format="csr"))[:n_docs]
+
+
+def scored(
+    drawn: Problem, n_train: int, n_topics: int, n_jobs: int | None = None
+) -> dict[str, Any]:
+    """Learn `n_topics` topics from `n_train` documents and score them; 0 is the known model.
+
+    Returns the arrays of each estimate, under the estimator's name, seconds, and bounds of starts.
+    """
+    budget, started = drawn.budget, time.perf_counter()
+    topics, bounds = _learned(drawn, n_train, n_topics, n_jobs) if n_train else (drawn.truth, [])
+    found = {BOUNDS: bounds, TRAINING: time.perf_counter() - started}
+    for name, n_samples in budget.n_samples.items():
+        estimator = completion if name == COMPLETION else ESTIMATORS[name]
+        documents, started = DocumentBlock(drawn.held_out), time.perf_counter()
+        estimate = estimator(
+            topics, documents, n_samples=n_samples, seed=budget.seed, n_jobs=n_jobs
+        )
+        found[SECONDS + name] = time.perf_counter() - started
+        found |= estimate.to_arrays(f"{name}/")
+    return found
+
+
+def _learned(
+    drawn: Problem, n_train: int, n_topics: int, n_jobs: int | None
+) -> tuple[LDATopics, list[float]]:
+    """Return the topics of the best start, and the bounds of all."""
+    budget, counts = drawn.budget, drawn.training_documents(n_train)
+    best, bounds = None, []
+    for start in range(budget.n_starts):
+        model = GibbsLDA(
+            n_topics,
+            alpha=float(drawn.truth.alpha[0]),
+            eta=ETA,
+            learn_priors="none",
+            n_iter=budget.start_sweeps,
+            start="random",
+            random_state=np.random.default_rng([budget.seed, 3, n_train, n_topics, start]),
+            n_jobs=n_jobs,
+        ).fit(counts)
+        some = DocumentBlock(counts[:BOUND_DOCUMENTS])
+        bounds.append(variational_bound(model.topics_, some, n_jobs=n_jobs).nats_per_word)
+        if best is None or bounds[-1] < min(bounds[:-1]):
+            best = model
+    assert best is not None
+    best.n_iter = budget.n_sweeps
+    for _ in best.iterate(counts, state=best.state_):
+        pass
+    return best.topics_, bounds
+
+
+def as_json(
+    dataset: str, budget: SelectionBudget, models: Mapping[Model, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return a row for each model and estimator, the choices of estimators, and their times.
+
+    Losses are nats a word more than with the true number of topics, paired over documents.
+    """
+    truth, names = budget.dataset.n_topics, list(budget.n_samples)
+
+    def estimate(i: int, k: int, name: str) -> LikelihoodEstimate:
+        arrays = {field: np.asarray(each) for field, each in models[i, k].items()}
+        return LikelihoodEstimate.from_arrays(arrays, f"{name}/")
+
+    rows, training = [], []
+    for i, k in budget.models[1:]:
+        known = {"training_documents": i, "topics": k}
+        seconds, bounds = float(models[i, k][TRAINING]), np.asarray(models[i, k][BOUNDS]).tolist()
+        training.append({**known, "seconds": seconds, "nats_per_word_of_starts": bounds})
+        for name in names:
+            ours = estimate(i, k, name)
+            loss = paired_difference(ours, estimate(i, truth, name))
+            row = {
+                **known,
+                "estimator": name,
+                "perplexity": ours.perplexity,
+                "loss": float(loss.nats_per_word),
+                "loss_standard_error": float(loss.standard_error),
+                "seconds": float(models[i, k][SECONDS + name]),
+            }
+            rows.append(row)
+    best = {
+        at: min(of, key=lambda row: row["perplexity"])["topics"]
+        for at, of in grouped(rows, "training_documents", "estimator").items()
+    }
+    return {
+        "name": f"{NAME}-{dataset}",
+        "dataset": dataset,
+        "true_topics": truth,
+        "words": budget.dataset.n_words,
+        "held_out_documents": budget.n_held_out,
+        "samples": budget.n_samples,
+        "true_perplexity": {name: estimate(0, truth, name).perplexity for name in names},
+        "rows": rows,
+        "chosen": [
+            {"training_documents": i, "estimator": name, "topics": k}
+            for (i, name), k in best.items()
+        ],
+        "training": training,
+    }
+
+
+def tables(result: Any) -> list[Table]:
+    """Return the choices, perplexities over K for each training size, and seconds."""
+    samples, truth = result["samples"], result["true_topics"]
+    by_size = grouped(result["rows"], "training_documents")
+    chosen = indexed(result["chosen"], "training_documents", "estimator")
+    timed = indexed(result["rows"], "training_documents", "topics", "estimator")
+    heads = ("estimator", *(f"{size:,}" for size in by_size))
+    choices = [
+        [name, *(str(chosen[size, name]["topics"]) for size in by_size), str(truth)]
+        for name in samples
+    ]
+    seconds = [
+        [name, *(text(timed[size, truth, name]["seconds"], ".1f") for size in by_size)]
+        for name in samples
+    ]
+    spent = ", ".join(f"{name} {n} samples" for name, n in samples.items() if n)
+    note = (
+        f"Of {result['held_out_documents']:,} held-out documents over {result['words']:,} words "
+        f"({spent}). Loss: nats a word more than with {truth} topics ± its standard error, paired "
+        "over documents."
+    )
+    columns = [Column("topics", "topics")]
+    for name in samples:
+        columns.append(Column("perplexity", f"{name}.perplexity", ".2f", group=name))
+        columns.append(Column("loss", f"{name}.loss", ".4f", f"{name}.loss_standard_error", name))
+    known = {name: {"perplexity": each} for name, each in result["true_perplexity"].items()}
+    last = {"topics": "the known model", **known}
+    by_topics = {size: grouped(rows, "topics").items() for size, rows in by_size.items()}
+    return [
+        text_table(
+            "Number of topics chosen, by size of the training part",
+            (*heads, "the known model"),
+            choices,
+            groups=(("", 1), ("ours", len(by_size)), ("truth", 1)),
+        ),
+        *(
+            Table(
+                f"Perplexity of models learned from {size:,} documents",
+                tuple(columns),
+                [*({"topics": k} | indexed(of, "estimator") for k, of in rows), last],
+                note,
+            )
+            for size, rows in by_topics.items()
+        ),
+        text_table(
+            "Seconds of scoring with the true number of topics, by size of the training part",
+            heads,
+            seconds,
+        ),
+    ]
+
+
+def headline(result: Any) -> Headline:
+    """Return the choices of models learned from most documents."""
+    chosen, truth = grouped(result["chosen"], "training_documents"), result["true_topics"]
+    return Headline(
+        f"topics chosen, learned from {max(chosen):,} documents of {truth} topics",
+        ", ".join(f"{row['estimator']} {row['topics']}" for row in chosen[max(chosen)]),
+        f"{truth} by MFI and LRS, by LR less clearly",
+    )
+
+
+def findings(result: Any) -> Iterator[Finding]:
+    """Decide the claim of each estimator, of which completion is not in the paper."""
+    truth = result["true_topics"]
+    for name, rows in grouped(result["chosen"], "estimator").items():
+        wrong = [row for row in rows if row["topics"] != truth]
+        yield finding(
+            f"{name.lower()}-chooses-truth",
+            f"{name} chooses {truth} topics, those of the known model",
+            [f"{row['training_documents']:,} documents ({row['topics']})" for row in wrong],
+            "" if name == COMPLETION else RIGHT,
+        )
+
+
+def _draw_by_size(figure: Any, result: Any, _: Any) -> None:
+    truth = result["true_perplexity"]
+    panels = figure.subplots(1, len(truth), sharex=True, sharey=True)
+    for axes, (name, rows) in zip(
+        panels, grouped(result["rows"], "estimator").items(), strict=True
+    ):
+        for k, of in grouped(rows, "topics").items():
+            _plot(axes, of, "training_documents", f"K = {k}")
+        axes.axhline(truth[name], color=INK, linestyle="--", label="true")
+        axes.set_title(name)
+        axes.set_xlabel("training documents")
+    panels[0].set_ylabel("perplexity")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper")
+
+
+def _draw_by_topics(figure: Any, result: Any, _: Any) -> None:
+    by_size = grouped(result["rows"], "training_documents")
+    candidates = list(grouped(result["rows"], "topics"))
+    panels = figure.subplots(1, len(by_size), sharex=True, squeeze=False)[0]
+    for axes, (size, rows) in zip(panels, by_size.items(), strict=True):
+        axes.axvline(result["true_topics"], color=MUTED, linestyle="--")
+        for name, of in grouped(rows, "estimator").items():
+            _plot(axes, of, "topics", name)
+        axes.set_xscale("log")
+        axes.set_xticks(candidates, [str(k) for k in candidates], rotation=90)
+        axes.minorticks_off()
+        axes.set_title(f"{size:,} documents")
+        axes.set_xlabel("topics")
+    panels[0].set_ylabel("perplexity")
+    panels[-1].legend()
+
+
+def _plot(axes: Any, rows: list[dict[str, Any]], x: str, label: str) -> None:
+    axes.plot([row[x] for row in rows], [row["perplexity"] for row in rows], label=label)
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figures 3 to 5",
+    shows="Whether held-out perplexity is lowest at the number of topics of the known model.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: findings(found.result),
+    figures=(
+        Figure(
+            "-by-size", "Figure 3: perplexity against the size of the training part", _draw_by_size
+        ),
+        Figure("-by-topics", "Figure 5: perplexity against the number of topics", _draw_by_topics),
+    ),
+    data=lambda _: "A drawn model in place of one learned from 50,182 news articles.",
+)

@@ -1,4 +1,4 @@
-"""Models to know the truth about: topics drawn from a Dirichlet, and lengths of documents."""
+"""Known models: topics drawn from a Dirichlet, and lengths of documents."""
 
 from __future__ import annotations
 
@@ -6,36 +6,40 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evaluation.document_blocks import DocumentBlock
+from evaluation.lda.simulate import simulated_documents
 from models import LDATopics
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from evaluation.arrays import Floats, Ints, Rng
 
 ZIPF_OFFSET = 2.7
-"""Of Mandelbrot's form of Zipf's law, about that of English words."""
+"""Offset of Mandelbrot's form of Zipf's law, about that of English words."""
 
 
-def draw_topics(
-    n_topics: int, word_prior: NDArray[np.float64], alpha: float, rng: np.random.Generator
-) -> LDATopics:
-    """K topics, each ~ Dirichlet(`word_prior` (V,)), for documents with θ ~ Dirichlet(`alpha`)."""
+def draw_topics(n_topics: int, word_prior: Floats, alpha: float, rng: Rng) -> LDATopics:
+    """Draw K topics ~ Dirichlet(`word_prior` (V,)), for documents with θ ~ Dirichlet(`alpha`)."""
     return LDATopics(rng.dirichlet(word_prior, size=n_topics), np.full(n_topics, alpha))
 
 
-def zipf_word_prior(n_words: int, concentration: float) -> NDArray[np.float64]:
-    """(V,), sums to `concentration`; the word of rank r, from 0, has a share ∝ 1 / (r + 2.7)."""
+def draw_document(
+    n_topics: int, n_words: int, gamma: float, alpha: float, length: int, rng: Rng
+) -> tuple[LDATopics, DocumentBlock]:
+    """Draw topics ~ Dirichlet(`gamma`) over V words, and a document of `length` tokens of them."""
+    topics = draw_topics(n_topics, np.full(n_words, gamma), alpha, rng)
+    return topics, DocumentBlock(simulated_documents(topics, [length], rng)[0])
+
+
+def zipf_word_prior(n_words: int, concentration: float) -> Floats:
+    """Return (V,), sums to `concentration`; the share of rank r, from 0, is ∝ 1 / (r + 2.7)."""
     weight = 1.0 / (np.arange(n_words) + ZIPF_OFFSET)
-    prior: NDArray[np.float64] = concentration * weight / weight.sum()
+    prior: Floats = concentration * weight / weight.sum()
     return prior
 
 
-def draw_lengths(
-    n_docs: int, mean: float, shape: float, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """(D,), 1 + negative binomial of the given `shape`: variance (mean - 1) + (mean - 1)² / shape.
+def draw_lengths(n_docs: int, mean: float, shape: float, rng: Rng) -> Ints:
+    """Draw (D,), 1 + negative binomial: variance (mean - 1) + (mean - 1)² / `shape`.
 
     In other words Poisson, with a rate that differs between documents as Gamma(`shape`) does.
     """
-    rest = mean - 1.0
-    lengths: NDArray[np.int64] = 1 + rng.negative_binomial(shape, shape / (shape + rest), n_docs)
-    return lengths
+    return 1 + rng.negative_binomial(shape, shape / (shape + (mean - 1.0)), n_docs)

@@ -1,6 +1,6 @@
 """Buntine 2009, Table 1: estimates of short documents' likelihoods beside the exact values.
 
-For each gamma: pairs of a model, whose topics are ~ Dirichlet(gamma) over J words, and a document
+For each gamma: pairs of a model, whose topics are ~ Dirichlet(gamma) over V words, and a document
 of L tokens drawn from it, a fresh pair each time. The error of an estimate is in bits a word:
 
     (estimate - exact) of -log2 p(document) / L
@@ -9,136 +9,31 @@ of L tokens drawn from it, a fresh pair each time. The error of an estimate is i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.exact import exact
-from evaluation.lda.simulate import simulated_documents
-from pipeline.reproduce.buntine2009.estimators import ESTIMATORS
-from pipeline.reproduce.buntine2009.simulated import draw_topics
+from pipeline.figures.style import MUTED
+from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
+from pipeline.reproduce.buntine2009.simulated import draw_document
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.experiment import Experiment, Figure, Found
+from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text
+from pipeline.reproduce.trials import group_of, run_trials, scaled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator, Mapping
 
-Floats = NDArray[np.float64]
+    from evaluation.arrays import Floats
+    from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
+    from pipeline.reproduce.settings import ReproduceSettings
 
-
-@dataclass(frozen=True)
-class Table1Settings:
-    """What is drawn; the defaults are the paper's.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two pairs, which have no standard deviation, or fewer than two
-        samples.
-    """
-
-    n_pairs: int = 100
-    gammas: tuple[float, ...] = (0.2, 0.5, 1.0, 3.0)
-    n_topics: int = 4
-    n_words: int = 1000
-    length: int = 14
-    alpha: float = 0.1
-    n_samples: int = 200
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("n_pairs", "n_samples"):
-            if getattr(self, name) < 2:
-                raise ValueError(f"{name} must be at least 2, found {getattr(self, name)}")
-
-
-@dataclass(frozen=True, eq=False)
-class Table1:
-    """Errors of all estimators on all pairs, in bits a word; G gammas, M estimators, P pairs."""
-
-    settings: Table1Settings
-    estimators: tuple[str, ...]
-    """(M,), in the order of `ESTIMATORS`."""
-    error: Floats
-    """(G, M, P), estimate minus exact of -log2 p a word."""
-    standard_error: Floats
-    """(G, M, P), what the estimator says of its own error."""
-
-    @property
-    def mean(self) -> Floats:
-        """(G, M), 0 for an estimator that is right on average."""
-        result: Floats = self.error.mean(axis=2)
-        return result
-
-    @property
-    def standard_deviation(self) -> Floats:
-        """(G, M) over pairs."""
-        result: Floats = self.error.std(axis=2, ddof=1)
-        return result
-
-    @property
-    def student_t(self) -> Floats:
-        """(G, M), the mean in its standard errors, of P - 1 degrees of freedom."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t: Floats = self.mean / (self.standard_deviation / np.sqrt(self.settings.n_pairs))
-        return t
-
-    @property
-    def ratio(self) -> Floats:
-        """(G, M), mean of the estimated p(document) over the exact one.
-
-        An estimator that is unbiased has 1 here, and a `mean` a little above 0: by half the
-        variance of its log p, as the logarithm of a mean is above the mean of logarithms.
-        """
-        result: Floats = self._relative.mean(axis=2)
-        return result
-
-    @property
-    def ratio_standard_error(self) -> Floats:
-        """(G, M) over pairs."""
-        result: Floats = self._relative.std(axis=2, ddof=1) / np.sqrt(self.settings.n_pairs)
-        return result
-
-    @property
-    def _relative(self) -> Floats:
-        result: Floats = np.exp2(-self.error * self.settings.length)
-        return result
-
-    @property
-    def coverage(self) -> Floats:
-        """(G, M), share of pairs whose exact value is within two reported standard errors.
-
-        About 0.95 if the estimator knows its own error and is not biased.
-        """
-        is_covered = np.abs(self.error) <= 2 * self.standard_error
-        result: Floats = is_covered.mean(axis=2)
-        return result
-
-
-def table_1(settings: Table1Settings, on_pair: Callable[[], object] | None = None) -> Table1:
-    """Draw the pairs and estimate; `on_pair` is called after each, G · P times."""
-    shape = (len(settings.gammas), len(ESTIMATORS), settings.n_pairs)
-    error, standard_error = np.empty(shape), np.empty(shape)
-    bits = settings.length * np.log(2.0)  # nats a document in a bit a word
-    for g, gamma in enumerate(settings.gammas):
-        word_prior = np.full(settings.n_words, gamma)
-        for pair in range(settings.n_pairs):
-            rng = np.random.default_rng([settings.seed, g, pair])
-            topics = draw_topics(settings.n_topics, word_prior, settings.alpha, rng)
-            document, _ = simulated_documents(topics, [settings.length], rng)
-            truth = exact(topics, DocumentBlock(document)).log_likelihood[0]
-            for m, estimator in enumerate(ESTIMATORS.values()):
-                seed = int(rng.integers(2**32))
-                found = estimator(
-                    topics, DocumentBlock(document), n_samples=settings.n_samples, seed=seed
-                )
-                error[g, m, pair] = (truth - found.log_likelihood[0]) / bits
-                standard_error[g, m, pair] = found.standard_error[0] / bits
-            if on_pair is not None:
-                on_pair()
-    return Table1(settings, tuple(ESTIMATORS), error, standard_error)
-
-
+NAME = "buntine-table-1"
+QUICK = {"n_pairs": 100}
+MAX_T = 2.58
+"""Cutoff of the paper: |t| exceeds it once in a hundred times without bias."""
 PUBLISHED: dict[float, dict[str, tuple[float, float, float]]] = {
     0.2: {
         "HM": (-0.3357, 0.2345, -14.3),
@@ -169,7 +64,171 @@ PUBLISHED: dict[float, dict[str, tuple[float, float, float]]] = {
         "LRS": (0.00510, 0.0259, 1.97),
     },
 }
-"""Mean, standard deviation and Student's t of Table 1, by gamma and estimator, of 100 pairs.
+"""Mean, standard deviation and Student's t of 100 pairs, by gamma and estimator.
 
-The mean of LR at gamma = 1 is printed as .000796; ten times that is what its deviation and t say.
+The mean of LR at gamma = 1 is printed as .000796; its deviation and t say ten times that.
 """
+
+
+@dataclass(frozen=True)
+class Table1Budget:
+    """Models and documents to draw, the paper's but for ten times as many pairs."""
+
+    n_pairs: int = 1000
+    gammas: tuple[float, ...] = (0.2, 0.5, 1.0, 3.0)
+    n_topics: int = 4
+    n_words: int = 1000
+    length: int = 14
+    alpha: float = 0.1
+    n_samples: int = 200
+    seed: int = 0
+
+
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Compute all pairs; those of a gamma are cached together."""
+    budget = scaled(Table1Budget(), settings, QUICK, n_pairs=settings.pairs)
+    keys = [(gamma,) for gamma in budget.gammas]
+    group = group_of(cache, NAME, budget)
+    found = run_trials(group, keys, lambda gamma: table_1(budget, gamma), NAME, "values of gamma")
+    return Found(as_json(budget, found), [each["error"] for each in found.values()])
+
+
+def table_1(budget: Table1Budget, gamma: float) -> dict[str, Floats]:
+    """Return errors and reported standard errors (M, P) in bits a word, by estimator and pair."""
+    shape = (len(ESTIMATORS), budget.n_pairs)
+    found = {"error": np.empty(shape), "standard_error": np.empty(shape)}
+    bits = budget.length * np.log(2.0)  # nats a document in a bit a word
+    for pair in range(budget.n_pairs):
+        rng = np.random.default_rng([budget.seed, budget.gammas.index(gamma), pair])
+        topics, document = draw_document(
+            budget.n_topics, budget.n_words, gamma, budget.alpha, budget.length, rng
+        )
+        truth = exact(topics, document).log_likelihood[0]
+        for m, estimator in enumerate(ESTIMATORS.values()):
+            seed = int(rng.integers(2**32))
+            estimate = estimator(topics, document, n_samples=budget.n_samples, seed=seed)
+            found["error"][m, pair] = (truth - estimate.log_likelihood[0]) / bits
+            found["standard_error"][m, pair] = estimate.standard_error[0] / bits
+    return found
+
+
+def statistics(error: Floats, standard_error: Floats, length: int) -> dict[str, Floats]:
+    """Return statistics (M,) over pairs of errors and standard errors (M, P).
+
+    `ratio` is the mean of the estimated p(document) over the exact one. An unbiased estimator has 1
+    here, and a mean error above 0 by half the variance of its log p. `coverage` is the share of
+    exact values within two reported standard errors, about 0.95 if these are right.
+    """
+    root, relative = np.sqrt(error.shape[1]), np.exp2(-error * length)
+    mean, deviation = error.mean(axis=1), error.std(axis=1, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = mean / (deviation / root)
+    return {
+        "mean": mean,
+        "standard_deviation": deviation,
+        "t": t,
+        "coverage": (np.abs(error) <= 2 * standard_error).mean(axis=1),
+        "ratio": relative.mean(axis=1),
+        "ratio_standard_error": relative.std(axis=1, ddof=1) / root,
+    }
+
+
+def as_json(budget: Table1Budget, found: Mapping[tuple[float], Any]) -> dict[str, Any]:
+    """Return a row for each gamma and estimator."""
+    names, rows = ("mean", "standard_deviation", "t"), []
+    for (gamma,), each in found.items():
+        columns = statistics(each["error"], each["standard_error"], budget.length)
+        for m, estimator in enumerate(ESTIMATORS):
+            published = PUBLISHED[gamma].get(estimator)
+            row = {name: float(values[m]) for name, values in columns.items()}
+            theirs = published and dict(zip(names, published, strict=True))
+            rows.append({"gamma": gamma, "estimator": estimator, **row, "published": theirs})
+    return {
+        "name": NAME,
+        "pairs": budget.n_pairs,
+        "samples": budget.n_samples,
+        "tokens": budget.length,
+        "rows": rows,
+    }
+
+
+def tables(result: Any) -> list[Table]:
+    """Return a table for each gamma, ours beside the published."""
+    theirs = "published, 100 pairs"
+    columns = (
+        Column("estimator", "estimator"),
+        Column("mean", "mean", ".5f", group="ours"),
+        Column("st. dev.", "standard_deviation", ".4f", group="ours"),
+        Column("t", "t", ".2f", group="ours"),
+        Column("covered", "coverage", ".0%", group="ours"),
+        Column("p / exact", "ratio", ".3f", "ratio_standard_error", group="ours"),
+        Column("mean", "published.mean", ".5f", group=theirs),
+        Column("st. dev.", "published.standard_deviation", ".4f", group=theirs),
+        Column("t", "published.t", ".2f", group=theirs),
+    )
+    note = (
+        f"Error of −log2 p a word over {result['pairs']:,} pairs of model and document of "
+        f"{result['tokens']} tokens; {result['samples']} samples. Covered: truth within two "
+        "standard errors that the estimator reports. p / exact: mean ratio, 1 for an unbiased "
+        "estimator."
+    )
+    by_gamma = grouped(result["rows"], "gamma")
+    return [Table(f"gamma = {gamma:g}", columns, rows, note) for gamma, rows in by_gamma.items()]
+
+
+def headline(result: Any) -> Headline:
+    """Return the error of the proposed estimator, where topics are most distinct."""
+    row = next(row for row in result["rows"] if row["estimator"] == "LRS")
+    ours, theirs = (
+        f"{text(of['mean'], '.5f')} (t = {text(of['t'], '.2f')})" if of else "–"
+        for of in (row, row["published"])
+    )
+    return Headline(f"mean error of LRS at gamma = {row['gamma']:g}, bits a word", ours, theirs)
+
+
+def findings(result: Any) -> Iterator[Finding]:
+    """Decide all claims at each gamma."""
+    by_gamma = {g: indexed(of, "estimator") for g, of in grouped(result["rows"], "gamma").items()}
+    gammas = np.array(list(by_gamma))
+
+    def of(estimator: str, column: str) -> Any:
+        return np.array([rows[estimator][column] for rows in by_gamma.values()])
+
+    def claim(name: str, text: str, holds: Any, paper: str = "") -> Finding:
+        return finding(name, text, [f"gamma = {gamma}" for gamma in gammas[~holds]], paper)
+
+    for key, name, paper in (("lrs", "LRS", "LRS is unbiased."), ("refined", REFINED, "")):
+        text, holds = f"mean error of {name}: |t| < {MAX_T}", np.abs(of(name, "t")) < MAX_T
+        yield claim(f"{key}-centred", text, holds, paper)
+        t = (of(name, "ratio") - 1) / of(name, "ratio_standard_error")
+        text = f"p / exact of {name} is 1: |t| < {MAX_T}"
+        yield claim(f"{key}-unbiased", text, np.abs(t) < MAX_T)
+    text, holds = "mean error of HM, up to gamma = 1: t < -5", of("HM", "t") < -5
+    yield claim("hm-too-low", text, holds | (gammas > 1), "The harmonic mean is biased.")
+    lrs, lr = (of(name, "standard_deviation") for name in ("LRS", "LR"))
+    text = "st. dev. of LRS no larger than of LR"
+    yield claim("lrs-no-noisier", text, lrs <= lr, "LRS has less variance than LR.")
+
+
+def _draw(figure: Any, result: Any, errors: Any) -> None:
+    gammas = list(grouped(result["rows"], "gamma"))
+    panels = figure.subplots(1, len(gammas), sharey=True)
+    for axes, gamma, error in zip(panels, gammas, errors, strict=True):
+        axes.axhline(0, color=MUTED, linewidth=0.8)
+        axes.boxplot(error.T, showfliers=True, flierprops={"markersize": 2})
+        axes.set_xticks(range(1, len(ESTIMATORS) + 1), ESTIMATORS, rotation=60)
+        axes.set_title(f"gamma = {gamma}")
+    panels[0].set_ylabel("estimate - exact of -log2 p a word")
+    panels[0].set_yscale("symlog", linthresh=0.02)
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Table 1",
+    shows="How far estimators of log p(document) under LDA are from the exact value.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: findings(found.result),
+    figures=(Figure("", "Errors of all pairs, a panel for each gamma", _draw),),
+)

@@ -9,183 +9,195 @@ The paper scores documents that it trained on, too; here those that are scored a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pipeline.errors import UsageError
 from pipeline.reproduce.buntine2009.estimators import REFINED
-from pipeline.reproduce.capdevila2018.documents import (
-    TooFewDocumentsError,
-    draw_rows,
-    trained_topics,
-    used_words,
-    whole_counts,
+from pipeline.reproduce.capdevila2018.documents import draw_rows, whole_counts
+from pipeline.reproduce.capdevila2018.runs import (
+    LEVELS,
+    Budget,
+    Run,
+    cached_scores,
+    cached_topics,
+    findings,
+    last_rows,
 )
-from pipeline.reproduce.capdevila2018.scores import Cell, planned
+from pipeline.reproduce.counts import corpora_of
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, panels, plain
+from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text
+from pipeline.reproduce.trials import group_of, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from scipy import sparse
 
-    from models import GammaPoissonTopics
-    from pipeline.reproduce.capdevila2018.scores import Score
+    from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.counts import Named
+    from pipeline.reproduce.settings import ReproduceSettings
 
-Floats = NDArray[np.float64]
+NAME = "l2r-convergence"
+LONG, SHORT = (10, 30, 100, 300, 1000, 3000, 10_000), (10, 30, 100, 300, 1000)
+FULL = Budget(100, {"DS": LONG, "HM": LONG, "L2R": SHORT, REFINED: SHORT})
+"""The paper's sizes, but that L2R has no large ones."""
+QUICK = {"n_topics": 20, "n_documents": 30}
+MAX_SHARE = 0.2
+"""Largest share of the documents that is held out."""
 
-LARGEST_SHARE = 0.2
-"""Of the documents, that are held out."""
 
-
-@dataclass(frozen=True)
-class ConvergenceSettings:
-    """The protocol; the defaults are the paper's, but that L2R is not in all sizes.
-
-    Raises
-    ------
-    ValueError
-        If a number is too small to make sense, or burn-in leaves no sweep.
-    """
-
-    n_topics: int = 100
-    n_documents: int = 1000
-    """Scored at most, and at most a fifth of all."""
-    sizes: dict[str, tuple[int, ...]] = field(
-        default_factory=lambda: {
-            "DS": (10, 30, 100, 300, 1000, 3000, 10_000),
-            "HM": (10, 30, 100, 300, 1000, 3000, 10_000),
-            "L2R": (10, 30, 100, 300, 1000),
-            REFINED: (10, 30, 100, 300, 1000),
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Run the estimators on every corpus."""
+    asked = {"n_topics": settings.topics, "n_documents": settings.scored}
+    budget, corpora, rows = scaled(FULL, settings, QUICK, **asked), [], []
+    for corpus in corpora_of(settings):
+        training, documents = held_out(corpus, budget)
+        group = group_of(cache, NAME, budget, LEVELS, counts=corpus.counts)
+        topics = cached_topics(group, training, budget, settings.threads, corpus.name)
+        scores = cached_scores(group, topics, documents, budget, settings.threads, corpus.name)
+        about = {
+            "corpus": corpus.name,
+            "documents": training.shape[0],
+            "words": training.shape[1],
+            "scored": documents.shape[0],
+            "tokens": int(documents.sum()),
         }
-    )
-    """Numbers of samples of each estimator."""
-    n_sweeps: int = 1000
-    burn_in: int = 500
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        lowest = {
-            "n_topics": 1,
-            "n_documents": 2,
-            "burn_in": 0,
-            "n_sweeps": self.burn_in + 1,
-        }
-        for name, least in lowest.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, found {getattr(self, name)}")
-        if not self.sizes or min(map(min, self.sizes.values())) < 2:
-            raise ValueError(f"sizes must be numbers of samples from 2 on, found {self.sizes}")
-
-    @property
-    def cells(self) -> list[Cell]:
-        """All runs of all estimators."""
-        return planned(self.sizes)
+        corpora.append(about)
+        rows += rows_of(about, budget, scores)
+    return Found({"name": NAME, "topics": budget.n_topics, "corpora": corpora, "rows": rows})
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOutDocuments:
-    """One corpus in two."""
+def held_out(corpus: Named, budget: Budget) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Return training documents (N - D, V), and those to score (D, V), which are not empty.
 
-    training: sparse.csr_array
-    """(N - D, V)"""
-    documents: sparse.csr_array
-    """(D, V), those that are scored."""
-
-    @property
-    def n_tokens(self) -> int:
-        """Tokens that are scored."""
-        return int(self.documents.sum())
-
-
-def held_out(counts: sparse.csr_array, settings: ConvergenceSettings) -> HeldOutDocuments:
-    """Draw the documents to score from those that are not empty; words of no document are left out.
-
-    Raises
-    ------
-    TooFewDocumentsError
-        If there are fewer than two.
+    Words that no document has are left out. Raises UsageError if there are fewer than two documents
+    to score.
     """
-    whole = used_words(whole_counts(counts))
+    whole = whole_counts(corpus.counts)
+    whole = whole[:, np.flatnonzero(np.asarray(whole.sum(axis=0)).ravel())]
     usable = np.flatnonzero(np.diff(whole.indptr))
-    n_scored = min(settings.n_documents, int(LARGEST_SHARE * len(usable)))
+    n_scored = min(budget.n_documents, int(MAX_SHARE * len(usable)))
     if n_scored < 2:
-        raise TooFewDocumentsError(
-            f"of {len(usable)} documents with any word, a fifth are scored: at least 10 are needed"
+        raise UsageError(
+            f"{corpus.name}: of {len(usable)} documents with any word, a fifth are scored: at "
+            "least 10 are needed"
         )
-    rows = draw_rows(usable, n_scored, settings.seed)
-    rest = np.setdiff1d(np.arange(whole.shape[0]), rows)
-    return HeldOutDocuments(whole[rest], whole[rows])
+    rows = draw_rows(usable, n_scored, budget.seed)
+    return whole[np.setdiff1d(np.arange(whole.shape[0]), rows)], whole[rows]
 
 
-def train(
-    split: HeldOutDocuments,
-    settings: ConvergenceSettings,
-    n_jobs: int | None = None,
-    on_sweep: Callable[[], object] | None = None,
-) -> GammaPoissonTopics:
-    """The model that all estimators are asked about."""
-    sweeps = settings.n_sweeps, settings.burn_in
-    return trained_topics(
-        split.training, settings.n_topics, sweeps, settings.seed, n_jobs=n_jobs, on_sweep=on_sweep
-    )
+def rows_of(
+    about: Mapping[str, Any], budget: Budget, scores: Mapping[Run, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return a row for each estimator and number of samples, with totals over documents in nats.
 
-
-@dataclass(frozen=True, eq=False)
-class Convergence:
-    """One corpus: what each estimator says of D documents after each number of samples."""
-
-    name: str
-    settings: ConvergenceSettings
-    split: HeldOutDocuments
-    log_likelihood: dict[str, Floats]
-    """By estimator (S, D), nats a document."""
-    standard_error: dict[str, Floats]
-    """By estimator (S, D), what it says of its own error; NaN where it says nothing."""
-    seconds: dict[str, Floats]
-    """By estimator (S,)."""
-
-    @property
-    def total(self) -> dict[str, Floats]:
-        """By estimator (S,), the log-likelihood of all documents, in nats."""
-        return {name: each.sum(axis=1) for name, each in self.log_likelihood.items()}
-
-    @property
-    def total_standard_error(self) -> dict[str, Floats]:
-        """By estimator (S,), of sampling, as it says itself."""
-        return {name: np.sqrt((each**2).sum(axis=1)) for name, each in self.standard_error.items()}
-
-    @property
-    def reference(self) -> float:
-        """What totals are compared with: that of our estimator with most samples."""
-        return float(self.total[REFINED][-1])
-
-
-def convergence(
-    name: str,
-    settings: ConvergenceSettings,
-    split: HeldOutDocuments,
-    scores: Mapping[Cell, Score],
-) -> Convergence:
-    """The arrays of all `scores`, which must be those of the settings' cells.
-
-    Raises
-    ------
-    ValueError
-        If they are others.
+    Totals are compared with that of our estimator with most samples.
     """
-    if set(scores) != set(settings.cells):
-        raise ValueError("the cells are not those of the settings")
-    by_estimator = {
-        estimator: [scores[Cell(estimator, size)] for size in sizes]
-        for estimator, sizes in settings.sizes.items()
-    }
-    return Convergence(
-        name,
-        settings,
-        split,
-        {m: np.stack([each.log_likelihood for each in of]) for m, of in by_estimator.items()},
-        {m: np.stack([each.standard_error for each in of]) for m, of in by_estimator.items()},
-        {m: np.array([each.seconds for each in of]) for m, of in by_estimator.items()},
+    total = {run: float(found["log_likelihood"].sum()) for run, found in scores.items()}
+    reference = total[Run(REFINED, budget.sizes[REFINED][-1])]
+    runs = [Run(name, size) for name, sizes in budget.sizes.items() for size in sizes]
+    return [
+        {
+            "corpus": about["corpus"],
+            "estimator": run.estimator,
+            "samples": run.n_samples,
+            "log_likelihood": total[run],
+            "standard_error": plain(np.sqrt((scores[run]["standard_error"] ** 2).sum())),
+            "above_reference": (total[run] - reference) / about["tokens"],
+            "seconds": scores[run]["seconds"],
+        }
+        for run in runs
+    ]
+
+
+def tables(result: Any) -> list[Table]:
+    """Return a table for each corpus."""
+    columns = (
+        Column("estimator", "estimator"),
+        Column("samples", "samples", ","),
+        Column("log-likelihood, nats", "log_likelihood", ".2f", "standard_error"),
+        Column("above, nats a word", "above_reference", "+.4f"),
+        Column("seconds", "seconds", ".2f"),
     )
+    about, found = indexed(result["corpora"], "corpus"), []
+    for name, rows in grouped(result["rows"], "corpus").items():
+        of = about[name]
+        title = f"{name}: {of['scored']:,} held-out documents, {of['tokens']:,} tokens"
+        note = (
+            f"{result['topics']} topics, learned from {of['documents']:,} documents over "
+            f"{of['words']:,} words; ± of sampling, as the estimator says itself. Above: more than "
+            f"{REFINED} with most samples."
+        )
+        found.append(Table(title, columns, rows, note, headings=2))
+    return found
+
+
+def headline(result: Any) -> Headline:
+    """Return where each estimator is with most samples, of the first corpus."""
+    corpus, last = next(iter(last_rows(result).items()))
+    above = {name: text(last[name]["above_reference"], "+.3f") for name in ("DS", "L2R", "HM")}
+    return Headline(
+        f"nats a word above {REFINED}, with most samples, {corpus}",
+        ", ".join(f"{name} {value}" for name, value in above.items()),
+        "only drawn: DS from below, HM above, L2R between",
+    )
+
+
+def _is_above(first: str, second: str) -> Callable[[Any], bool]:
+    return lambda last: bool(last[first]["log_likelihood"] > last[second]["log_likelihood"])
+
+
+CLAIMS = (
+    (
+        "l2r-above-ds",
+        "L2R is above DS with most samples",
+        _is_above("L2R", "DS"),
+        "Direct sampling is too low on long documents.",
+    ),
+    (
+        "hm-above-l2r",
+        "HM is above L2R with most samples",
+        _is_above("HM", "L2R"),
+        "The harmonic mean is too high.",
+    ),
+    (
+        "l2r-nearer-than-ds",
+        f"L2R is nearer than DS to {REFINED} with most samples",
+        lambda last: abs(last["L2R"]["above_reference"]) < abs(last["DS"]["above_reference"]),
+        "L2R converges with fewer samples than direct sampling.",
+    ),
+)
+
+
+def _draw(against: str) -> Callable[[Any, Any, Any], None]:
+    def draw(figure: Any, result: Any, _: Any) -> None:
+        by_corpus = grouped(result["rows"], "corpus")
+        drawn = panels(figure, len(by_corpus)).flat
+        drawn[0].set_ylabel("log-likelihood, nats")
+        for axes, (corpus, rows) in zip(drawn, by_corpus.items(), strict=False):
+            for name, of in grouped(rows, "estimator").items():
+                totals = [row["log_likelihood"] for row in of]
+                axes.semilogx([row[against] for row in of], totals, label=name)
+            axes.set_title(corpus)
+            axes.set_xlabel(against)
+        drawn[0].legend()
+
+    return draw
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figure 3",
+    shows="How fast estimators converge on whole documents, where nothing exact is known.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: findings(found.result, CLAIMS),
+    figures=(
+        Figure("", "Figure 3: log-likelihood against samples", _draw("samples")),
+        Figure("-seconds", "The same against seconds", _draw("seconds")),
+    ),
+    data=lambda result: data_note("six corpora", *(each["corpus"] for each in result["corpora"])),
+)

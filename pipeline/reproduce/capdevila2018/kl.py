@@ -12,266 +12,377 @@ mean and root mean square of log p̂_d - log p_d.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from evaluation.scorer import log_likelihood
-from pipeline.reproduce.capdevila2018.documents import (
-    TooFewDocumentsError,
-    draw_rows,
-    most_frequent_words,
-    trained_topics,
-    whole_counts,
+from pipeline.errors import UsageError
+from pipeline.figures.style import MUTED, series_style
+from pipeline.progress import Progress
+from pipeline.reproduce.buntine2009.estimators import REFINED
+from pipeline.reproduce.capdevila2018.documents import draw_rows, most_frequent_words, whole_counts
+from pipeline.reproduce.capdevila2018.runs import (
+    ESTIMATORS,
+    LEVELS,
+    Budget,
+    Run,
+    cached_scores,
+    cached_topics,
+    findings,
+    last_rows,
 )
-from pipeline.reproduce.capdevila2018.scores import ESTIMATORS, Cell, planned
+from pipeline.reproduce.counts import corpora_of
+from pipeline.reproduce.experiment import (
+    Experiment,
+    Figure,
+    Found,
+    data_note,
+    number,
+    numbers,
+    panels,
+    plain,
+)
+from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text
+from pipeline.reproduce.trials import group_of, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from scipy import sparse
 
+    from evaluation.arrays import Floats
     from models import GammaPoissonTopics
-    from pipeline.reproduce.capdevila2018.scores import Score
+    from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.counts import Named
+    from pipeline.reproduce.settings import ReproduceSettings
 
-Floats = NDArray[np.float64]
-
+NAME = "l2r-kl"
+SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+FULL = Budget(5, dict.fromkeys(ESTIMATORS, SIZES), n_repeats=10)
+QUICK: dict[str, Any] = {
+    "sizes": dict.fromkeys(ESTIMATORS, SIZES[:7]),
+    "n_repeats": 3,
+    "n_documents": 100,
+    "max_tokens": 60,
+}
 EXACT_BLOCK = 20
 """Documents whose exact likelihood is computed between two reports of progress."""
+MAX_T = 2.58
+"""|t| exceeds it once in a hundred times without bias."""
+PUBLISHED = ("DS", "HM", "L2R", "L2R exact")
+"""Estimators of the paper."""
 
 
-@dataclass(frozen=True)
-class KLSettings:
-    """The protocol; the defaults are the paper's, but for `max_tokens`.
-
-    Raises
-    ------
-    ValueError
-        If a number is too small to make sense, or burn-in leaves no sweep.
-    """
-
-    n_topics: int = 5
-    n_words: int = 100
-    n_documents: int = 1000
-    """Scored at most, drawn from those that can be."""
-    max_tokens: int = 100
-    """Longer documents are not scored: for the exact likelihood, of time ~ tokens^n_topics. The
-    paper's limit is 1e9 terms of eq. 7, which is about 13 different words."""
-    sizes: tuple[int, ...] = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
-    n_repeats: int = 10
-    n_sweeps: int = 1000
-    burn_in: int = 500
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        lowest = {
-            "n_topics": 1,
-            "n_words": 2,
-            "n_documents": 2,
-            "max_tokens": 2,
-            "n_repeats": 1,
-            "burn_in": 0,
-            "n_sweeps": self.burn_in + 1,
-        }
-        for name, least in lowest.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, found {getattr(self, name)}")
-        if not self.sizes or min(self.sizes) < 2:
-            raise ValueError(f"sizes must be numbers of samples from 2 on, found {self.sizes}")
-
-    @property
-    def cells(self) -> list[Cell]:
-        """All runs of all estimators."""
-        return planned(dict.fromkeys(ESTIMATORS, self.sizes), self.n_repeats)
-
-
-@dataclass(frozen=True, eq=False)
-class Selected:
-    """The documents of one corpus that are scored, and why the others are not."""
+class Selected(NamedTuple):
+    """Documents of one corpus."""
 
     counts: sparse.csr_array
-    """(N, V), all documents over the most frequent words: what is trained on."""
-    rows: NDArray[np.intp]
-    """(D,), which of them are scored."""
+    """(N, V), all over the most frequent words: the training documents."""
+    documents: sparse.csr_array
+    """(D, V), those to score."""
     n_few_words: int
     """Documents of at most one different word, which are left out as in the paper."""
     n_too_long: int
     """Documents of more than `max_tokens` tokens."""
 
-    @property
-    def documents(self) -> sparse.csr_array:
-        """(D, V), those that are scored."""
-        chosen: sparse.csr_array = self.counts[self.rows]
-        return chosen
 
-    @property
-    def mean_length(self) -> float:
-        """Tokens a document scored, on average."""
-        return float(self.documents.sum() / len(self.rows))
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Compare the estimators on every corpus."""
+    asked = {"n_topics": settings.topics, "n_documents": settings.scored}
+    budget = scaled(FULL, settings, QUICK, **asked, max_tokens=settings.max_tokens)
+    corpora, rows = [], []
+    for corpus in corpora_of(settings):
+        group = group_of(cache, NAME, budget, LEVELS, counts=corpus.counts)
+        chosen = selected(corpus, budget)
+        topics = cached_topics(group, chosen.counts, budget, settings.threads, corpus.name)
+        with Progress(f"{corpus.name}: exact", chosen.documents.shape[0], "documents") as progress:
+            exact = truth(topics, chosen.documents, settings.threads, progress.update)
+        scores = cached_scores(
+            group, topics, chosen.documents, budget, settings.threads, corpus.name
+        )
+        corpora.append(about(corpus.name, chosen, exact))
+        rows += rows_of(corpus.name, budget, exact, scores)
+    return Found(
+        {
+            "name": NAME,
+            "topics": budget.n_topics,
+            "words": budget.n_words,
+            "max_tokens": budget.max_tokens,
+            "repeats": budget.n_repeats,
+            "corpora": corpora,
+            "rows": rows,
+        }
+    )
 
 
-def selected(counts: sparse.csr_array, settings: KLSettings) -> Selected:
+def selected(corpus: Named, budget: Budget) -> Selected:
     """Cut the vocabulary and draw the documents to score.
 
-    Raises
-    ------
-    TooFewDocumentsError
-        If there are fewer than two to draw from.
+    Raises UsageError if there are fewer than two to draw from.
     """
-    cut = most_frequent_words(whole_counts(counts), settings.n_words)
-    n_different, n_tokens = np.diff(cut.indptr), np.asarray(cut.sum(axis=1)).ravel()
-    has_words, is_short = n_different > 1, n_tokens <= settings.max_tokens
+    cut = most_frequent_words(whole_counts(corpus.counts), budget.n_words)
+    has_words = np.diff(cut.indptr) > 1
+    is_short = np.asarray(cut.sum(axis=1)).ravel() <= budget.max_tokens
     usable = np.flatnonzero(has_words & is_short)
     if len(usable) < 2:
-        raise TooFewDocumentsError(
-            f"{len(usable)} documents have more than one of the {cut.shape[1]} most frequent words "
-            f"and at most {settings.max_tokens} tokens: at least 2 are needed"
+        raise UsageError(
+            f"{corpus.name}: {len(usable)} documents have more than one of the {cut.shape[1]} most "
+            f"frequent words and at most {budget.max_tokens} tokens: at least 2 are needed; a "
+            "higher --max-tokens may do"
         )
-    rows = draw_rows(usable, settings.n_documents, settings.seed)
-    return Selected(cut, rows, int((~has_words).sum()), int((has_words & ~is_short).sum()))
-
-
-def train(
-    chosen: Selected,
-    settings: KLSettings,
-    n_jobs: int | None = None,
-    on_sweep: Callable[[], object] | None = None,
-) -> GammaPoissonTopics:
-    """The model that all estimators are asked about, of all documents, those scored too."""
-    sweeps = settings.n_sweeps, settings.burn_in
-    return trained_topics(
-        chosen.counts, settings.n_topics, sweeps, settings.seed, n_jobs=n_jobs, on_sweep=on_sweep
-    )
+    rows = draw_rows(usable, budget.n_documents, budget.seed)
+    return Selected(cut, cut[rows], int((~has_words).sum()), int((has_words & ~is_short).sum()))
 
 
 def truth(
     topics: GammaPoissonTopics,
-    chosen: Selected,
+    documents: sparse.csr_array,
     n_jobs: int | None = None,
-    on_documents: Callable[[int], object] | None = None,
+    on_documents: Callable[[int], object] = lambda _: None,
 ) -> Floats:
-    """(D,), exact log p of counts and length; `on_documents` is called with how many are done.
+    """Return (D,), exact log p of counts and length; `on_documents` is called with how many.
 
-    Raises
-    ------
-    ExactCostError
-        If `max_tokens` is too high for so many topics.
+    Raises ExactCostError if documents are too long for so many topics.
     """
-    documents, parts = chosen.documents, []
+    parts = []
     for first in range(0, documents.shape[0], EXACT_BLOCK):
         block = documents[first : first + EXACT_BLOCK]
         parts.append(log_likelihood(topics, block, "exact", n_jobs=n_jobs).log_likelihood)
-        if on_documents is not None:
-            on_documents(block.shape[0])
+        on_documents(block.shape[0])
     return np.concatenate(parts)
 
 
-@dataclass(frozen=True, eq=False)
-class KLComparison:
-    """One corpus: M estimators, S numbers of samples, R repeats, D documents."""
+def about(corpus: str, chosen: Selected, exact: Floats) -> dict[str, Any]:
+    """Return what there is to say of the documents of a corpus.
 
-    name: str
-    settings: KLSettings
-    selected: Selected
-    estimators: tuple[str, ...]
-    """(M,), in the order of `ESTIMATORS`."""
-    exact: Floats
-    """(D,), log p."""
-    log_likelihood: Floats
-    """(M, S, R, D), estimates of it."""
-    seconds: Floats
-    """(M, S, R)"""
-
-    @property
-    def kl(self) -> Floats:
-        """(M, S, R), bits between exact and estimated probabilities, both normalised."""
-        log_p = self.exact - logsumexp(self.exact)
-        log_q = self.log_likelihood - logsumexp(self.log_likelihood, axis=-1, keepdims=True)
-        bits: Floats = (np.exp(log_p) * (log_p - log_q)).sum(axis=-1) / np.log(2.0)
-        return bits
-
-    @property
-    def effective_documents(self) -> float:
-        """How many documents of equal probability have the entropy of P: what KL is of."""
-        log_p = self.exact - logsumexp(self.exact)
-        return float(np.exp(-(np.exp(log_p) * log_p).sum()))
-
-    @property
-    def kl_mean(self) -> Floats:
-        """(M, S) over repeats."""
-        return _mean(self.kl)[0]
-
-    @property
-    def kl_standard_error(self) -> Floats:
-        """(M, S) over repeats; NaN of a single one."""
-        return _mean(self.kl)[1]
-
-    @property
-    def ratio_error(self) -> tuple[Floats, Floats]:
-        """(M, S) and (M, S): mean of p̂ / p - 1 over repeats and documents, and its standard error.
-
-        Of the means over repeats, which differ between documents independently of each other. An
-        estimator of heavy tails may have had no luck in any document: both are too small then.
-        """
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _mean(np.expm1(self.log_error).mean(axis=2))
-
-    @property
-    def mean_log_error(self) -> tuple[Floats, Floats]:
-        """(M, S) and (M, S): mean of log p̂ - log p in nats a document, and its standard error.
-
-        Of an unbiased p̂ the mean is below 0 by about half the variance of log p̂.
-        """
-        return _mean(self.log_error.mean(axis=2))
-
-    @property
-    def root_mean_square_log_error(self) -> Floats:
-        """(M, S), nats a document, over repeats and documents."""
-        result: Floats = np.sqrt((self.log_error**2).mean(axis=(2, 3)))
-        return result
-
-    @property
-    def log_error(self) -> Floats:
-        """(M, S, R, D), log p̂ - log p in nats."""
-        difference: Floats = self.log_likelihood - self.exact
-        return difference
-
-
-def comparison(
-    name: str,
-    settings: KLSettings,
-    chosen: Selected,
-    exact: Floats,
-    scores: Mapping[Cell, Score],
-) -> KLComparison:
-    """The arrays of all `scores`, which must be those of the settings' cells.
-
-    Raises
-    ------
-    ValueError
-        If they are others.
+    Effective documents: how many of equal probability have the entropy of P.
     """
-    if set(scores) != set(settings.cells):
-        raise ValueError("the cells are not those of the settings")
-    sizes, n_repeats = settings.sizes, settings.n_repeats
-    shape = (len(ESTIMATORS), len(sizes), n_repeats)
-    estimate, seconds = np.empty((*shape, len(exact))), np.empty(shape)
-    for m, estimator in enumerate(ESTIMATORS):
-        for s, size in enumerate(sizes):
-            for repeat in range(n_repeats):
-                found = scores[Cell(estimator, size, repeat)]
-                estimate[m, s, repeat] = found.log_likelihood
-                seconds[m, s, repeat] = found.seconds
-    return KLComparison(name, settings, chosen, tuple(ESTIMATORS), exact, estimate, seconds)
+    log_p = exact - logsumexp(exact)
+    return {
+        "corpus": corpus,
+        "documents": chosen.counts.shape[0],
+        "scored": len(exact),
+        "left_out_for_few_words": chosen.n_few_words,
+        "left_out_for_length": chosen.n_too_long,
+        "mean_tokens": float(chosen.documents.sum() / len(exact)),
+        "effective_documents": float(np.exp(-(np.exp(log_p) * log_p).sum())),
+        "log_likelihood": float(exact.sum()),
+    }
 
 
-def _mean(values: Floats) -> tuple[Floats, Floats]:
-    """The mean over the last axis and its standard error, NaN of a single value."""
-    n = values.shape[-1]
-    mean: Floats = values.mean(axis=-1)
-    if n == 1:
-        return mean, np.full(mean.shape, np.nan)
-    return mean, values.std(axis=-1, ddof=1) / np.sqrt(n)
+def rows_of(
+    corpus: str, budget: Budget, exact: Floats, scores: Mapping[Run, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return a row for each estimator and number of samples."""
+    rows = []
+    for estimator, sizes in budget.sizes.items():
+        for size in sizes:
+            runs = [scores[Run(estimator, size, repeat)] for repeat in range(budget.n_repeats)]
+            row = {"corpus": corpus, "estimator": estimator, "samples": size}
+            row |= measures(exact, np.array([each["log_likelihood"] for each in runs]))
+            rows.append(plain(row | {"seconds": np.mean([each["seconds"] for each in runs])}))
+    return rows
+
+
+def measures(exact: Floats, estimate: Floats) -> dict[str, float]:
+    """Return measures of R estimates of all documents (R, D), with standard errors.
+
+    KL is in bits, its standard error over repeats. `ratio_error` is the mean of p̂ / p - 1, and
+    `log_error` that of log p̂ - log p in nats a document, below 0 by about half the variance of log
+    p̂ if p̂ is unbiased; their standard errors are over documents. With heavy tails, all documents
+    may have missed the tail: mean and standard error are too small then.
+    """
+    error, log_p = estimate - exact, exact - logsumexp(exact)
+    log_q = estimate - logsumexp(estimate, axis=-1, keepdims=True)
+    kl = _mean((np.exp(log_p) * (log_p - log_q)).sum(axis=-1) / np.log(2.0))
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        ratio = _mean(np.expm1(error).mean(axis=0))
+        t = ratio[0] / ratio[1]
+    log_error = _mean(error.mean(axis=0))
+    return {
+        "kl": kl[0],
+        "kl_standard_error": kl[1],
+        "ratio_error": ratio[0],
+        "ratio_standard_error": ratio[1],
+        "t": t,
+        "log_error": log_error[0],
+        "log_standard_error": log_error[1],
+        "root_mean_square_log_error": np.sqrt((error**2).mean()),
+    }
+
+
+def _mean(values: Floats) -> tuple[Any, Any]:
+    """Return the mean and its standard error, NaN of a single value."""
+    if len(values) == 1:
+        return values[0], np.float64(np.nan)
+    return values.mean(), values.std(ddof=1) / np.sqrt(len(values))
+
+
+def tables(result: Any) -> list[Table]:
+    """Return a table for each corpus."""
+    columns = (
+        Column("estimator", "estimator"),
+        Column("samples", "samples", ","),
+        Column("KL, bits", "kl", ".1e", "kl_standard_error"),
+        Column("p / exact − 1", "ratio_error", ".1e", "ratio_standard_error"),
+        Column("t", "t", ".2f"),
+        Column("log error, nats", "log_error", ".1e", "log_standard_error"),
+        Column("rms", "root_mean_square_log_error", ".1e"),
+        Column("seconds", "seconds", ".2f"),
+    )
+    about, found = indexed(result["corpora"], "corpus"), []
+    for name, rows in grouped(result["rows"], "corpus").items():
+        of = about[name]
+        title = f"{name}: {of['scored']:,} documents, {of['mean_tokens']:.1f} tokens on average"
+        note = (
+            f"{result['topics']} topics over the {result['words']} most frequent words; means "
+            f"± standard errors of {result['repeats']} repeats. KL: between exact and estimated "
+            "probabilities of documents, normalised, which are worth "
+            f"{of['effective_documents']:.1f} documents. Seconds: of one run over all documents. "
+            f"Exact log-likelihood {of['log_likelihood']:.3f} nats. Left out: "
+            f"{of['left_out_for_few_words']:,} documents of at most one different word, "
+            f"{of['left_out_for_length']:,} of more than {result['max_tokens']} tokens."
+        )
+        found.append(Table(title, columns, rows, note, headings=2))
+    return found
+
+
+def headline(result: Any) -> Headline:
+    """Return the KL with most samples, of the first corpus."""
+    corpus, last = next(iter(last_rows(result).items()))
+    return Headline(
+        f"KL in bits with {last['DS']['samples']:,} samples, {corpus}",
+        ", ".join(f"{name} {text(last[name]['kl'], '.1e')}" for name in ("L2R exact", "L2R", "DS")),
+        "L2R exact lowest on 6 of 6 corpora, L2R next on 4",
+    )
+
+
+def _lowest(key: str, among: tuple[str, ...], wanted: str) -> Callable[[Any], bool]:
+    return lambda last: min(among, key=lambda name: number(last[name][key], math.inf)) == wanted
+
+
+def _is_unbiased(name: str) -> Callable[[Any], bool]:
+    def holds(last: dict[str, Any]) -> bool:
+        mean, error = last[name]["ratio_error"], last[name]["ratio_standard_error"]
+        return not error or (mean is not None and abs(mean / error) < MAX_T)
+
+    return holds
+
+
+def _is_too_high(last: dict[str, Any]) -> bool:
+    mean, error = last["HM"]["log_error"], last["HM"]["log_standard_error"]
+    return bool(error) and mean is not None and mean / error > MAX_T
+
+
+def _is_below_ds(last: dict[str, Any]) -> bool:
+    return number(last["L2R"]["kl"], math.inf) < number(last["DS"]["kl"], math.inf)
+
+
+RMS, ALL = "root_mean_square_log_error", tuple(ESTIMATORS)
+CLAIMS = (
+    (
+        "exact-lowest-kl",
+        "lowest KL of the paper's estimators: L2R exact",
+        _lowest("kl", PUBLISHED, "L2R exact"),
+        "L2R with exact conditionals is nearest to the exact probabilities on six of six corpora.",
+    ),
+    (
+        "exact-lowest-rms",
+        "lowest rms log error of the paper's estimators: L2R exact",
+        _lowest(RMS, PUBLISHED, "L2R exact"),
+        "",
+    ),
+    (
+        "l2r-below-ds",
+        "KL of L2R below that of DS",
+        _is_below_ds,
+        "L2R with sampled conditionals is second on four of six corpora.",
+    ),
+    ("refined-lowest-kl", f"lowest KL of all: {REFINED}", _lowest("kl", ALL, REFINED), ""),
+    (
+        "refined-lowest-rms",
+        f"lowest rms log error of all: {REFINED}",
+        _lowest(RMS, ALL, REFINED),
+        "",
+    ),
+    (
+        "hm-too-high",
+        f"HM too high: mean log error, t > {MAX_T}",
+        _is_too_high,
+        "The harmonic mean overestimates.",
+    ),
+    *(
+        (f"{key}-unbiased", f"p / exact of {name} is 1: |t| < {MAX_T}", _is_unbiased(name), "")
+        for key, name in (("refined", REFINED), ("ds", "DS"))
+    ),
+)
+
+
+def _draw(column: str, error: str, title: str) -> Callable[[Any, Any, Any], None]:
+    def draw(figure: Any, result: Any, _: Any) -> None:
+        drawn = panels(figure, len(result["corpora"])).flat
+        drawn[0].set_ylabel(title)
+        by_corpus = grouped(result["rows"], "corpus")
+        for axes, about in zip(drawn, result["corpora"], strict=False):
+            for estimator, rows in grouped(by_corpus[about["corpus"]], "estimator").items():
+                x, bars = [row["samples"] for row in rows], numbers(rows, error) if error else None
+                axes.errorbar(x, numbers(rows, column), yerr=bars, label=estimator)
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            axes.set_title(f"{about['corpus']}\n{about['mean_tokens']:.1f} tokens a document")
+            axes.set_xlabel("samples")
+        drawn[0].legend()
+
+    return draw
+
+
+def _draw_by_length(figure: Any, result: Any, _: Any) -> None:
+    axes, last = figure.subplots(), last_rows(result)
+    lengths = [each["mean_tokens"] for each in result["corpora"]]
+    direct = numbers(list(last.values()), "DS", "kl")
+    axes.axhline(1.0, color=MUTED, linewidth=0.8)
+    for n, name in enumerate(("L2R", "L2R exact", REFINED)):
+        ratio = numbers(list(last.values()), name, "kl") / direct
+        axes.plot(lengths, ratio, linestyle="", label=name, **series_style(n))
+    highest = axes.get_ylim()[1]
+    for corpus, length in zip(last, lengths, strict=True):
+        axes.text(length, highest, corpus, rotation=90, va="top", ha="right", color=MUTED)
+    axes.set_yscale("log")
+    axes.set_xlabel("tokens a document scored, on average")
+    samples = max(row["samples"] for row in result["rows"])
+    axes.set_ylabel(f"KL over that of DS, {samples:,} samples")
+    axes.legend()
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figures 1 and 2",
+    shows="How far estimated probabilities of documents are from exact ones under Gamma-Poisson "
+    "models, as a KL divergence.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: findings(found.result, CLAIMS),
+    figures=(
+        Figure(
+            "",
+            "Figure 2: KL divergence against samples",
+            _draw("kl", "kl_standard_error", "KL, bits"),
+        ),
+        Figure(
+            "-error",
+            "Root mean square log error against samples",
+            _draw(RMS, "", "root mean square log error, nats a document"),
+        ),
+        Figure(
+            "-length",
+            "Figure 1: KL divergence over that of DS, against the length of documents",
+            _draw_by_length,
+            lambda result: len(result["corpora"]) > 1,
+        ),
+    ),
+    data=lambda result: data_note("six corpora", *(each["corpus"] for each in result["corpora"])),
+)

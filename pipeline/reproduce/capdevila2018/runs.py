@@ -1,77 +1,193 @@
-"""Trained topics and runs of estimators of Capdevila et al. 2018, cached as they are done."""
+"""Both experiments of Capdevila et al. 2018: budget, topics, runs of estimators, claims.
+
+Each run of an estimator over all documents depends on the model, the documents and the seed alone,
+so that runs are cached one by one.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, cast
+import time
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from evaluation.document_blocks import DocumentBlock
+from evaluation.methods import scoring_of
+from models import BetaGammaPFA
 from models.families import arrays_of, topics_of_arrays
 from pipeline.progress import Progress
-from pipeline.reproduce.capdevila2018.scores import ESTIMATORS, Score, score, steps, warm_up
+from pipeline.reproduce.buntine2009.estimators import REFINED
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.tables import grouped
+from pipeline.reproduce.trials import run_trials
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from scipy import sparse
 
     from models import GammaPoissonTopics
-    from pipeline.cache.results import ResultCache, ResultGroup
-    from pipeline.reproduce.capdevila2018.convergence import ConvergenceSettings
-    from pipeline.reproduce.capdevila2018.kl import KLSettings
-    from pipeline.reproduce.capdevila2018.scores import Cell
+    from pipeline.cache.results import ResultGroup
+    from pipeline.reproduce.claims import Finding
+
+ESTIMATORS = {
+    "DS": "direct-sampling",
+    "HM": "harmonic-mean",
+    "L2R": "left-to-right",
+    "L2R exact": "left-to-right-exact",
+    REFINED: "left-to-right-sequential",
+}
+"""Methods of `evaluation.log_likelihood`. L2R exact is L2R with the conditionals of eq. 17 in place
+of eq. 21. The last is not in the paper: LDA's left to right with tilted topics."""
+LEVELS = ("sizes", "n_repeats")
+"""Fields of the budget that only say which runs there are."""
+TRAINING = 0
+"""Stream of random numbers that topics are trained by."""
 
 
-def runs_of(
-    cache: ResultCache,
-    experiment: str,
-    settings: KLSettings | ConvergenceSettings,
+class Run(NamedTuple):
+    """One run of one estimator."""
+
+    estimator: str
+    n_samples: int
+    repeat: int = 0
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Cost of an experiment; the defaults are the paper's, but for `max_tokens`."""
+
+    n_topics: int
+    sizes: Mapping[str, tuple[int, ...]]
+    """Numbers of samples of each estimator."""
+    n_repeats: int = 1
+    n_documents: int = 1000
+    """Documents to score at most."""
+    n_words: int = 100
+    """Most frequent words that short documents are cut to."""
+    max_tokens: int = 100
+    """Longest of the short documents: an exact likelihood takes time ~ tokens^n_topics. The paper's
+    limit is 1e9 terms of eq. 7, which is about 13 different words."""
+    n_sweeps: int = 1000
+    burn_in: int = 500
+    seed: int = 0
+
+    @property
+    def runs(self) -> list[Run]:
+        """All runs, those of fewer samples first: all estimators begin before the longest runs."""
+        runs = [
+            Run(name, size, repeat)
+            for name, sizes in self.sizes.items()
+            for size in sizes
+            for repeat in range(self.n_repeats)
+        ]
+        return sorted(runs, key=lambda run: (run.n_samples, run.repeat))
+
+
+def trained_topics(
     counts: sparse.csr_array,
-) -> ResultGroup:
-    """The cached results of a corpus, whatever the sizes and repeats that are asked for."""
-    left_out = ("sizes", "n_repeats")
-    table = {name: value for name, value in asdict(settings).items() if name not in left_out}
-    return cache.group(f"experiment-{experiment}", settings=table, counts=counts)
+    budget: Budget,
+    n_jobs: int | None = None,
+    on_sweep: Callable[[], object] = lambda: None,
+) -> GammaPoissonTopics:
+    """Train βΓ-PFA as in the paper (Sec. 6.1): φ ~ Dirichlet(0.1), r = 1, Gibbs sampling."""
+    rng = np.random.default_rng([budget.seed, TRAINING])
+    model = BetaGammaPFA(
+        budget.n_topics,
+        eta=0.1,
+        shape=1.0,
+        learn_shape=False,
+        n_iter=budget.n_sweeps,
+        burn_in=budget.burn_in,
+        random_state=int(rng.integers(2**32)),
+        n_jobs=n_jobs,
+    )
+    for _ in model.iterate(counts):
+        on_sweep()
+    return model.topics_
+
+
+def score(
+    topics: GammaPoissonTopics,
+    documents: sparse.csr_array,
+    run: Run,
+    seed: int,
+    n_jobs: int | None = None,
+) -> dict[str, Any]:
+    """Return log-likelihoods (D,) of counts and length in nats, standard errors, and seconds.
+
+    Other runs, and the same one with another seed, have independent random numbers.
+    """
+    place = list(ESTIMATORS).index(run.estimator)
+    rng = np.random.default_rng([seed, place, run.n_samples, run.repeat])
+    # Without the warnings of `log_likelihood`: bad estimators are part of the experiment.
+    estimator = scoring_of(topics).method(ESTIMATORS[run.estimator]).score
+    block, own_seed = DocumentBlock(documents), int(rng.integers(2**32))
+    started = time.perf_counter()
+    found = estimator(topics, block, n_samples=run.n_samples, seed=own_seed, n_jobs=n_jobs)
+    return {
+        "seconds": time.perf_counter() - started,
+        "log_likelihood": found.log_likelihood,
+        "standard_error": found.standard_error,
+    }
 
 
 def cached_topics(
-    group: ResultGroup, train: Callable[[], GammaPoissonTopics]
+    group: ResultGroup, counts: sparse.csr_array, budget: Budget, n_jobs: int, corpus: str
 ) -> GammaPoissonTopics:
-    """The topics in the cache; trained, and put there, if there are none."""
-    return group.cached(
-        "topics",
-        train,
-        arrays_of,
-        lambda arrays: cast("GammaPoissonTopics", topics_of_arrays("gamma-poisson", arrays)),
-    )
+    """Return the topics of a corpus, trained if they are not cached."""
+    restored: Any = partial(topics_of_arrays, "gamma-poisson")
+    with Progress(f"{corpus}: training", budget.n_sweeps, "sweeps") as progress:
+
+        def train() -> GammaPoissonTopics:
+            return trained_topics(counts, budget, n_jobs, lambda: progress.update(1))
+
+        found: GammaPoissonTopics = group.cached("topics", train, arrays_of, restored)
+        return found
 
 
 def cached_scores(
     group: ResultGroup,
     topics: GammaPoissonTopics,
     documents: sparse.csr_array,
-    cells: Sequence[Cell],
-    seed: int,
-    *,
-    n_jobs: int | None,
-    stage: str,
-) -> dict[Cell, Score]:
-    """The scores of all cells: those in the cache, and the rest computed and put there.
+    budget: Budget,
+    n_jobs: int,
+    corpus: str,
+) -> dict[Run, dict[str, Any]]:
+    """Return the scores of all runs, computed if they are not cached.
 
-    Progress is shown under the name `stage`.
+    Progress is in samples that go over each document once. L2R goes over the words before each
+    word; ours does so for short documents at most.
     """
-    scores: dict[Cell, Score] = {}
-    is_warm: set[str] = set()
-    with Progress(stage, sum(steps(cell, documents) for cell in cells), "steps") as progress:
-        for cell in cells:
-            progress.update(0, f"{cell.estimator}, {cell.n_samples:,} samples")
-            name = f"{ESTIMATORS[cell.estimator]}-{cell.n_samples}-{cell.repeat}"
-            found = group.get(name, Score.from_arrays)
-            if found is None:
-                if cell.estimator not in is_warm:
-                    warm_up(topics, documents, (cell.estimator,))
-                    is_warm.add(cell.estimator)
-                found = score(topics, documents, cell, seed, n_jobs)
-                group.put(name, found.to_arrays())
-            scores[cell] = found
-            progress.update(steps(cell, documents))
-    return scores
+    mean_words = max(1.0, documents.nnz / documents.shape[0])
+
+    @cache
+    def warm_up(estimator: str) -> None:
+        """Compile kernels, so that no run's seconds are those of the compiler."""
+        score(topics, documents[:1], Run(estimator, 2), 0)
+
+    def compute(*key: Any) -> Mapping[str, Any]:
+        warm_up(key[0])
+        return score(topics, documents, Run(*key), budget.seed, n_jobs)
+
+    def steps(estimator: str, n_samples: int, _: int) -> float:
+        return n_samples * (mean_words if estimator.startswith("L2R") else 1.0)
+
+    return run_trials(group, budget.runs, compute, corpus, "steps", steps)
+
+
+def last_rows(result: Any) -> dict[str, dict[str, Any]]:
+    """Return the row of most samples of each estimator, by corpus."""
+    found: dict[str, dict[str, Any]] = {}
+    for (corpus, name), rows in grouped(result["rows"], "corpus", "estimator").items():
+        found.setdefault(corpus, {})[name] = max(rows, key=lambda row: int(row["samples"]))
+    return found
+
+
+def findings(result: Any, claims: Iterable[tuple[Any, ...]]) -> Iterator[Finding]:
+    """Decide claims (name, sentence, function of the last rows of a corpus, of the paper)."""
+    last = last_rows(result)
+    for name, sentence, holds, paper in claims:
+        yield finding(name, sentence, [at for at, rows in last.items() if not holds(rows)], paper)

@@ -39,6 +39,7 @@ from pipeline.reproduce.cemgil2019.scores import (
 from pipeline.reproduce.claims import finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, number, rows_of
 from pipeline.reproduce.tables import Column, Headline, Table, text
+from pipeline.reproduce.trials import group_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -110,7 +111,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
         model, key = AllocationModel.cp(observed.shape, rank, a=a), (graph, method, a, rank)
         return score(model, observed, method, budget, key, settings.threads)
 
-    group = budget.group(cache, NAME, ("ranks", "strengths"), bins=bins, rings=rings)
+    group = group_of(cache, NAME, budget, ("ranks", "strengths"), bins=bins, rings=rings)
     scores = score_rows(group, (CP,), (budget.strengths, budget.ranks), compute, NAME)
     classes = group.arrays("classes", ("of",), lambda: {"of": sampled_classes(bins, budget)})["of"]
     complete = [{"a": a, "log_marginal": complete_graph(observed, a)} for a in budget.strengths]

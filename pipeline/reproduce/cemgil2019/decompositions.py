@@ -30,7 +30,7 @@ from pipeline.reproduce.cemgil2019.scores import NAMES, SCORING, Budget, budget_
 from pipeline.reproduce.claims import finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
 from pipeline.reproduce.tables import Column, Headline, Table, grouped
-from pipeline.reproduce.trials import run_trials, trial_seed
+from pipeline.reproduce.trials import group_of, run_trials, trial_seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,7 +89,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
 
     keys: list[tuple[str, float | None]] = [(method, None) for method in PEERS]
     keys += [(method, a) for a, method in product(budget.strengths, BAYESIAN)]
-    group = budget.group(cache, NAME, ("strengths",), X=X)
+    group = group_of(cache, NAME, budget, ("strengths",), X=X)
     found = run_trials(group, keys, compute, NAME, "methods")
     rows = [row_of(method, a, each["runs"]) for (method, a), each in found.items()]
     of_data = {"source": source, "tokens": budget.n_tokens, "rank": budget.rank}

@@ -33,6 +33,7 @@ from pipeline.reproduce.cemgil2019.scores import (
 from pipeline.reproduce.claims import finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note
 from pipeline.reproduce.tables import Column, Headline, Table, text
+from pipeline.reproduce.trials import group_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,7 +78,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
         model, key = model_of(graph, len(X), rank, a), (graph, method, a, rank)
         return score(model, X, method, budget, key, settings.threads)
 
-    group = budget.group(cache, NAME, ("ranks", "strengths"), X=X)
+    group = group_of(cache, NAME, budget, ("ranks", "strengths"), X=X)
     scores = score_rows(group, GRAPHS, (budget.strengths, budget.ranks), compute, NAME)
     curves, levels = Curves(scores), product(budget.strengths, SCORING)
     return Found(

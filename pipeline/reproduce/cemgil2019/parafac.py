@@ -38,7 +38,7 @@ from pipeline.reproduce.cemgil2019.scores import (
 from pipeline.reproduce.claims import finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, numbers, panels, rows_of
 from pipeline.reproduce.tables import Column, Headline, Table, grouped
-from pipeline.reproduce.trials import run_trials, trial_seed
+from pipeline.reproduce.trials import group_of, run_trials, trial_seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -120,7 +120,7 @@ def _ranks(budget: RankBudget, cache: ResultCache, threads: int) -> dict[str, An
         return score(model, tensors[tensor], method, budget, key, threads)
 
     places = list(product(range(len(tensors)), budget.ranks))
-    group = budget.group(cache, NAME, ("ranks", "n_tensors"))
+    group = group_of(cache, NAME, budget, ("ranks", "n_tensors"))
     keys = [(*place, method) for place in places for method in SCORING]
     scores = run_trials(group, keys, compute, f"{NAME}: ranks")
 
@@ -195,7 +195,7 @@ def _costs(budget: CostBudget, cache: ResultCache) -> tuple[list[dict[str, Any]]
     tensors, sizes = range(budget.n_tensors), budget.sizes
     keys = [(size, tensor, m) for tensor, size, m in product(tensors, sizes, TIMED)]
     unused = ("sizes", "n_tensors", "n_repeats", "n_starts", "n_moves")
-    group = budget.group(cache, f"{NAME}-costs", unused)
+    group = group_of(cache, f"{NAME}-costs", budget, unused)
     costs = run_trials(group, keys, compute, f"{NAME}: costs", "runs")
 
     def of(method: str, field: str) -> Any:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evaluation.allocation.log_marginal import log_marginal
 from evaluation.allocation.particles import by_particles
 from models.allocation.cell_counts import CellCounts
-from pipeline.cache.keys import EXPERIMENT
 from pipeline.errors import UsageError
 from pipeline.reproduce.tables import text
-from pipeline.reproduce.trials import trial_seed
+from pipeline.reproduce.trials import scaled, trial_seed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from models.allocation.model import AllocationModel
-    from pipeline.cache.results import ResultCache, ResultGroup
     from pipeline.reproduce.settings import ReproduceSettings
 
 B = TypeVar("B", bound="Budget")
@@ -63,13 +61,6 @@ class Budget:
         names = ("particles", "repeats", "starts", "moves", "particles_with_moves")
         return {name: getattr(self, f"n_{name}") for name in names}
 
-    def group(
-        self, cache: ResultCache, name: str, levels: tuple[str, ...], **data: Any
-    ) -> ResultGroup:
-        """Return the cached trials of these data and fields, without `levels` that name trials."""
-        spent = {field: each for field, each in vars(self).items() if field not in levels}
-        return cache.group(EXPERIMENT + name, budget=spent, **data)
-
 
 def budget_of(
     full: B, settings: ReproduceSettings, quick: Mapping[str, Any], *, has_moves: bool = True
@@ -83,11 +74,8 @@ def budget_of(
             raise UsageError("bam-toy has no runs with moves: leave --moves out")
         if settings.moves < 1:
             raise UsageError("--moves must be at least 1: SMC without moves is scored as well")
-    chosen = dict(quick) if settings.scale == "quick" else {}
-    for name in ("particles", "repeats", "moves"):
-        if getattr(settings, name) is not None:
-            chosen[f"n_{name}"] = getattr(settings, name)
-    return replace(full, **chosen, seed=settings.seed)
+    asked = {f"n_{name}": getattr(settings, name) for name in ("particles", "repeats", "moves")}
+    return scaled(full, settings, quick, **asked)
 
 
 def in_words(result: Any) -> str:

@@ -22,7 +22,7 @@ from pipeline.reproduce.cemgil2019.scores import NAMES, SORTED, Budget, budget_o
 from pipeline.reproduce.claims import finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, number, numbers, rows_of
 from pipeline.reproduce.tables import Column, Headline, Table, grouped
-from pipeline.reproduce.trials import run_trials
+from pipeline.reproduce.trials import group_of, run_trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -74,7 +74,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
         return score(model, X, method, budget, (matrix, a, rank, method), settings.threads)
 
     keys = product(MATRICES, budget.a, budget.ranks, METHODS)
-    group = budget.group(cache, NAME, ("a", "ranks"), data=dict(MATRICES))
+    group = group_of(cache, NAME, budget, ("a", "ranks"), data=dict(MATRICES))
     scores = run_trials(group, keys, compute, NAME)
     rows = [
         row

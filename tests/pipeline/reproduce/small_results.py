@@ -16,31 +16,22 @@ from unittest import mock
 from scipy import sparse
 
 import pipeline.reproduce.run as command
-from pipeline.reproduce.buntine2009 import convergence_view as convergence
-from pipeline.reproduce.buntine2009 import model_selection_view as model_selection
-from pipeline.reproduce.capdevila2018 import convergence_view as l2r_convergence
-from pipeline.reproduce.capdevila2018 import kl_view as l2r_kl
 from pipeline.reproduce.inouye2015 import dependencies_view as lpmrf_dependencies
 from pipeline.reproduce.inouye2015 import perplexity_view as lpmrf_perplexity
 from pipeline.reproduce.inouye2015 import scaling as timed
 from pipeline.reproduce.inouye2015 import scaling_view as lpmrf_scaling
 from pipeline.reproduce.settings import EXPERIMENTS, ReproduceSettings
 from tests.pipeline.allocation.test_letter_pairs import pairs_lines
-from tests.pipeline.reproduce.buntine2009.test_views import SMALL as SMALL_SELECTION
-from tests.pipeline.reproduce.capdevila2018.test_views import SMALL_CONVERGENCE, SMALL_KL
-from tests.pipeline.reproduce.capdevila2018.test_views import drawn_counts as few_counts
 from tests.pipeline.reproduce.cemgil2019.test_views import SMALL as SMALL_BAM
 from tests.pipeline.reproduce.cemgil2019.test_views import TABLES, abalone_lines
 from tests.pipeline.reproduce.inouye2015.test_perplexity import SMALL as SMALL_PERPLEXITY
 from tests.pipeline.reproduce.inouye2015.test_perplexity import documents
 from tests.pipeline.reproduce.inouye2015.test_views_2 import PUBLISHED_WORDS, drawn_counts
 from tests.pipeline.reproduce.inouye2015.test_views_2 import SMALL as SMALL_SCALING
+from tests.pipeline.reproduce.support import SMALL, few_counts
 
 STORED = Path(__file__).with_suffix(".json")
 PROTOCOLS: dict[Any, Any] = {
-    model_selection: SMALL_SELECTION,
-    l2r_kl: SMALL_KL,
-    l2r_convergence: SMALL_CONVERGENCE,
     lpmrf_scaling: SMALL_SCALING,
 }
 _PERPLEXITY = {"counts": "documents.npz", "topics": 2, "penalty": 0.1, "length_scale": 1.5}
@@ -63,15 +54,14 @@ def settings_of(experiment):
 def small_results(directory):
     """Run all of them there, without pictures; by experiment what is in the JSON files."""
     _write_data(directory)
+    small = SMALL | SMALL_BAM
     with ExitStack() as stack:
         stack.enter_context(chdir(directory))
-        for module, small in PROTOCOLS.items():
-            stack.enter_context(mock.patch.object(module, "protocol", _given(small)))
+        for module, protocol in PROTOCOLS.items():
+            stack.enter_context(mock.patch.object(module, "protocol", _given(protocol)))
         for target, name, value in (
             (command, "write_figures", lambda *_: []),
-            (convergence, "QUICK_SIZES", (10, 20)),
-            (convergence, "RUNS", {"quick": 2}),
-            *((module, *each) for module, small in SMALL_BAM.items() for each in small.items()),
+            *((module, *each) for module, values in small.items() for each in values.items()),
             (lpmrf_perplexity, "QUICK_EFFORT", vars(SMALL_PERPLEXITY)),
             (timed, "LEAST_SECONDS", 0.0),
         ):

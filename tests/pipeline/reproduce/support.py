@@ -2,7 +2,79 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pipeline.reproduce.buntine2009 import convergence, model_selection
+from pipeline.reproduce.buntine2009.estimators import REFINED
+from pipeline.reproduce.buntine2009.model_selection import Dataset
+from pipeline.reproduce.capdevila2018 import convergence as l2r_convergence
+from pipeline.reproduce.capdevila2018 import kl
+from pipeline.reproduce.capdevila2018.runs import ESTIMATORS
 from pipeline.reproduce.experiment import Found
+from tests.pipeline.support import call
+
+SMALL: dict[Any, dict[str, Any]] = {
+    convergence: {"QUICK": {"sizes": (10, 20), "n_runs": 2}},
+    model_selection: {
+        "DATASETS": {"s10s": Dataset(3, 60, (2, 3))},
+        "QUICK": {
+            "training_sizes": (40, 80),
+            "n_held_out": 20,
+            "left_to_right_samples": 4,
+            "mean_field_samples": 10,
+            "n_starts": 1,
+            "start_sweeps": 3,
+            "n_sweeps": 5,
+        },
+    },
+    kl: {
+        "QUICK": {
+            "n_topics": 2,
+            "n_words": 10,
+            "n_documents": 12,
+            "max_tokens": 10,
+            "sizes": dict.fromkeys(ESTIMATORS, (4, 8)),
+            "n_repeats": 2,
+            "n_sweeps": 6,
+            "burn_in": 2,
+        }
+    },
+    l2r_convergence: {
+        "QUICK": {
+            "n_topics": 2,
+            "n_documents": 8,
+            "sizes": {"DS": (4, 20), "HM": (4,), "L2R": (4,), REFINED: (4, 8)},
+            "n_sweeps": 6,
+            "burn_in": 2,
+        }
+    },
+}
+"""Names in modules in place of which tests have smaller values."""
+
+
+def few_counts(seed=0):
+    """Return counts of 60 documents of two topics over 20 words."""
+    rng = np.random.default_rng(seed)
+    topic_word = rng.dirichlet(np.full(20, 0.3), 2)
+    return sparse.csr_array(rng.poisson(rng.gamma(1.0, 4.0, (60, 2)) @ topic_word))
+
+
+def reproduced(*argv, cwd, threads=1):
+    """Return the result of a command that ends well."""
+    outcome = call("reproduce", *argv, "--threads", threads, "--json", cwd=cwd)
+    assert outcome.code == 0, outcome.err
+    return outcome.result
+
+
+def without_seconds(value):
+    """Return a result without its times and date."""
+    if isinstance(value, dict):
+        left_out = ("seconds", "date")
+        return {name: without_seconds(each) for name, each in value.items() if name not in left_out}
+    return [without_seconds(each) for each in value] if isinstance(value, list) else value
 
 
 def places(experiment, given):

@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 import pytest
 
 from pipeline.figures.svg import DamagedFigureError, file_svg
-from pipeline.reproduce.buntine2009 import convergence_view, model_selection_view
-from pipeline.reproduce.claims import decided, finding, findings_of, verdict_of
+from pipeline.reproduce.buntine2009 import convergence, model_selection
+from pipeline.reproduce.claims import finding, findings_of, verdict_of
 from pipeline.reproduce.page import Outcome, reproductions_page, views_of
 from pipeline.reproduce.papers import EXPERIMENTS, PAPERS
 from pipeline.reproduce.settings import EXPERIMENTS as NAMES
@@ -157,14 +157,14 @@ def test_claims_on_convergence(stored):
         row["root_mean_square_error"] = error.get(row["estimator"], 0.001)
         if row["samples"] == min(sizes):
             row["root_mean_square_error"] = 0.1
-    close, nearer, falls = decided(convergence_view.CLAIMS, result)
+    close, nearer, falls = convergence.findings(result)
     assert close.holds
     assert nearer.holds
     assert falls.holds
     for row in result["rows"]:
         if row["samples"] == max(sizes):
             row["root_mean_square_error"] = 0.05
-    close, nearer, falls = decided(convergence_view.CLAIMS, result)
+    close, nearer, falls = convergence.findings(result)
     assert len(close.fails_at) == 4
     assert close.fails_at[0] == "MFI 1st (0.0500)"
     assert nearer.fails_at == ("LR", "HM")
@@ -174,7 +174,7 @@ def test_claims_on_the_number_of_topics(stored):
     result = stored["buntine-model-selection"]
     for row in result["chosen"]:
         row["topics"] = result["true_topics"] + (row["estimator"] == "LR")
-    claims = decided(model_selection_view.CLAIMS, result)
+    claims = list(model_selection.findings(result))
     by_text = {claim.text.split()[0]: claim for claim in claims}
     assert by_text["MFI"].holds
     assert by_text["LR"].fails_at == ("40 documents (4)", "80 documents (4)")

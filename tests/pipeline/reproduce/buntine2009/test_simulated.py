@@ -1,18 +1,16 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from pipeline.reproduce.buntine2009.simulated import draw_lengths, draw_topics, zipf_word_prior
 
 
-def test_the_zipf_prior_by_hand() -> None:
+def test_the_zipf_prior_by_hand():
     found = zipf_word_prior(3, 6.0)
     weights = [1 / 2.7, 1 / 3.7, 1 / 4.7]
     assert found == pytest.approx([6 * weight / sum(weights) for weight in weights])
 
 
-def test_topics_have_the_prior_as_their_mean() -> None:
+def test_topics_have_the_prior_as_their_mean():
     prior = zipf_word_prior(4, 2.0)
     topics = draw_topics(4000, prior, 0.3, np.random.default_rng(0))
     mean = prior / 2.0
@@ -24,7 +22,7 @@ def test_topics_have_the_prior_as_their_mean() -> None:
     assert topics.n_topics == 4000
 
 
-def test_lengths_have_mean_and_variance() -> None:
+def test_lengths_have_mean_and_variance():
     n, mean, shape = 20_000, 31.0, 3.0
     lengths = draw_lengths(n, mean, shape, np.random.default_rng(0))
     variance = 30.0 + 30.0**2 / shape

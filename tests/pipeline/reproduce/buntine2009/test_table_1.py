@@ -1,7 +1,6 @@
-from __future__ import annotations
-
 import math
-import statistics
+from dataclasses import replace
+from statistics import fmean, stdev
 
 import numpy as np
 import pytest
@@ -12,16 +11,29 @@ from evaluation.lda.exact import exact
 from evaluation.lda.simulate import simulated_documents
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_topics
-from pipeline.reproduce.buntine2009.table_1 import PUBLISHED, Table1, Table1Settings, table_1
+from pipeline.reproduce.buntine2009.table_1 import (
+    PUBLISHED,
+    Table1Budget,
+    as_json,
+    findings,
+    statistics,
+    table_1,
+)
 from tests.oracles.lda_likelihood import log_probability_by_polynomial
+from tests.pipeline.reproduce.support import reproduced
 
-SMALL = Table1Settings(n_pairs=3, gammas=(0.5, 3.0), n_words=12, length=5, n_samples=20, seed=4)
+SMALL = Table1Budget(n_pairs=3, gammas=(0.5, 3.0), n_words=12, length=5, n_samples=20, seed=4)
 
 
-def test_errors_are_those_of_the_estimates_in_bits_a_word() -> None:
-    found = table_1(SMALL)
-    assert found.error.shape == found.standard_error.shape == (2, len(ESTIMATORS), 3)
+def errors(budget):
+    """Errors (G, M, P)."""
+    return np.array([table_1(budget, gamma)["error"] for gamma in budget.gammas])
+
+
+def test_errors_are_those_of_the_estimates_in_bits_a_word():
     for g, gamma in enumerate(SMALL.gammas):
+        found = table_1(SMALL, gamma)
+        assert found["error"].shape == found["standard_error"].shape == (len(ESTIMATORS), 3)
         for pair in range(3):
             rng = np.random.default_rng([4, g, pair])
             topics = draw_topics(4, np.full(12, gamma), 0.1, rng)
@@ -33,108 +45,130 @@ def test_errors_are_those_of_the_estimates_in_bits_a_word() -> None:
                 seed = int(rng.integers(2**32))
                 estimate = estimator(topics, DocumentBlock(document), n_samples=20, seed=seed)
                 bits = (-estimate.log_likelihood[0] + truth) / math.log(2) / 5
-                assert found.error[g, m, pair] == pytest.approx(bits, abs=1e-10)
-                assert found.standard_error[g, m, pair] == pytest.approx(
+                assert found["error"][m, pair] == pytest.approx(bits, abs=1e-10)
+                assert found["standard_error"][m, pair] == pytest.approx(
                     estimate.standard_error[0] / math.log(2) / 5
                 )
 
 
-def test_statistics_by_hand() -> None:
-    settings = Table1Settings(n_pairs=4, gammas=(1.0,), length=2)
+def test_statistics_by_hand():
     errors = [0.1, -0.2, 0.4, 0.5]
-    found = Table1(
-        settings, ("made up",), np.array([[errors]]), np.array([[[0.05, 0.05, 0.2, 0.3]]])
-    )
-    mean, deviation = statistics.mean(errors), statistics.stdev(errors)
-    assert found.mean[0, 0] == pytest.approx(mean)
-    assert found.standard_deviation[0, 0] == pytest.approx(deviation)
-    assert found.student_t[0, 0] == pytest.approx(mean / (deviation / 2))
-    assert found.coverage[0, 0] == 3 / 4  # all but -0.2
+    found = statistics(np.array([errors]), np.array([[0.05, 0.05, 0.2, 0.3]]), 2)
+    mean, deviation = fmean(errors), stdev(errors)
     ratios = [2 ** (-2 * error) for error in errors]
-    assert found.ratio[0, 0] == pytest.approx(statistics.mean(ratios))
-    assert found.ratio_standard_error[0, 0] == pytest.approx(statistics.stdev(ratios) / 2)
+    expected = {
+        "mean": mean,
+        "standard_deviation": deviation,
+        "t": mean / (deviation / 2),
+        "coverage": 3 / 4,  # all but -0.2
+        "ratio": fmean(ratios),
+        "ratio_standard_error": stdev(ratios) / 2,
+    }
+    assert {name: values.item() for name, values in found.items()} == pytest.approx(expected)
 
 
-def test_an_estimator_of_known_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def right(topics, documents, **settings):
-        return exact(topics, documents)
-
-    def too_high(topics, documents, **settings):
+@pytest.mark.parametrize("nats", [0.0, 1.0])
+def test_an_estimator_of_known_error(nats, monkeypatch):
+    def estimator(topics, documents, **settings):
         found = exact(topics, documents)
-        found.log_likelihood[:] += 1.0
+        found.log_likelihood[:] += nats
         return found
 
-    monkeypatch.setattr(experiment, "ESTIMATORS", {"exact": right})
-    assert (table_1(SMALL).error == 0).all()
-    assert (table_1(SMALL).coverage == 1).all()
-    monkeypatch.setattr(experiment, "ESTIMATORS", {"too high": too_high})
-    found = table_1(SMALL)
-    assert found.estimators == ("too high",)
-    np.testing.assert_allclose(found.error, -1 / (5 * math.log(2)))
-    np.testing.assert_allclose(found.ratio, math.e)
-    assert (found.coverage == 0).all()
+    monkeypatch.setattr(experiment, "ESTIMATORS", {"x": estimator})
+    found = table_1(SMALL, 3.0)
+    of_pairs = statistics(**found, length=5)
+    np.testing.assert_allclose(found["error"], -nats / (5 * math.log(2)), atol=1e-15)
+    np.testing.assert_allclose(of_pairs["ratio"], math.exp(nats))
+    assert of_pairs["coverage"] == [nats == 0]
 
 
-def test_a_seed_fixes_every_bit() -> None:
-    first, again = table_1(SMALL), table_1(SMALL)
-    assert (first.error == again.error).all()
-    other = table_1(Table1Settings(**{**vars(SMALL), "seed": 5}))
-    assert (first.error != other.error).any()
+def test_a_seed_fixes_every_bit():
+    first = errors(SMALL)
+    assert (first == errors(SMALL)).all()
+    assert (first != errors(replace(SMALL, seed=5))).any()
     # More pairs begin with the same.
-    more = table_1(Table1Settings(**{**vars(SMALL), "n_pairs": 4}))
-    assert (more.error[:, :, :3] == first.error).all()
+    assert (errors(replace(SMALL, n_pairs=4))[:, :, :3] == first).all()
 
 
-def test_every_pair_is_announced() -> None:
-    calls: list[None] = []
-    table_1(SMALL, lambda: calls.append(None))
-    assert len(calls) == 6
+def by_estimator(budget):
+    """Statistics (G,) by estimator."""
+    found = [statistics(**table_1(budget, gamma), length=14) for gamma in budget.gammas]
+    return {
+        name: {each: np.array([of[each][m] for of in found]) for each in found[0]}
+        for m, name in enumerate(ESTIMATORS)
+    }
 
 
-def test_harmonic_mean_is_far_off_and_the_sequential_ones_are_not() -> None:
-    found = table_1(Table1Settings(n_pairs=60, gammas=(0.2, 1.0), seed=1))
-    of = {name: m for m, name in enumerate(found.estimators)}
-    off = np.abs(found.ratio - 1) / found.ratio_standard_error
-    for name in ("LRS", REFINED):
-        assert (off[:, of[name]] < 4).all()
-    assert off[1, of["HM"]] > 4
-    assert (found.student_t[:, of["HM"]] < -5).all()
-    assert (np.abs(found.student_t[:, of["LRS"]]) < 5).all()
+def off(row):
+    return np.abs(row["ratio"] - 1) / row["ratio_standard_error"]
+
+
+def test_harmonic_mean_is_far_off_and_the_sequential_ones_are_not():
+    of = by_estimator(Table1Budget(n_pairs=60, gammas=(0.2, 1.0), seed=1))
+    assert (off(of["LRS"]) < 4).all()
+    assert (off(of[REFINED]) < 4).all()
+    assert off(of["HM"])[1] > 4
+    assert (of["HM"]["t"] < -5).all()
+    assert (np.abs(of["LRS"]["t"]) < 5).all()
 
 
 @pytest.mark.slow
-def test_what_the_paper_concludes() -> None:
-    found = table_1(Table1Settings(n_pairs=300, seed=2))
-    of = {name: m for m, name in enumerate(found.estimators)}
-    off = np.abs(found.ratio - 1) / found.ratio_standard_error
+def test_what_the_paper_concludes():
+    of = by_estimator(Table1Budget(n_pairs=300, seed=2))
     for name in ("LRS", REFINED):
-        assert (off[:, of[name]] < 4).all()
-    # The logarithm is lower than that of the mean by half the variance, which LRS has more of.
-    bits = found.settings.length * math.log(2)
-    expected = found.standard_deviation**2 * bits / 2
-    excess = (found.mean - expected) / (found.standard_deviation / math.sqrt(300))
-    assert (np.abs(excess[:, [of["LRS"], of[REFINED]]]) < 4).all()
-    assert (found.student_t[:3, of["HM"]] < -5).all()
-    deviation = found.standard_deviation
-    assert (deviation[:, of["LRS"]] <= deviation[:, of["LR"]]).all()
-    assert (deviation[:, of[REFINED]] <= deviation[:, of["LRS"]]).all()
-    assert (deviation[:, of["LR"]] > deviation[:, of[REFINED]]).all()
+        assert (off(of[name]) < 4).all()
+        # The logarithm is lower than that of the mean by half the variance, which LRS has more of.
+        mean, deviation = of[name]["mean"], of[name]["standard_deviation"]
+        excess = (mean - deviation**2 * 14 * math.log(2) / 2) / (deviation / math.sqrt(300))
+        assert (np.abs(excess) < 4).all()
+    assert (of["HM"]["t"][:3] < -5).all()
+    lr, lrs, refined = (of[name]["standard_deviation"] for name in ("LR", "LRS", REFINED))
+    assert (lrs <= lr).all()
+    assert (refined <= lrs).all()
+    assert (lr > refined).all()
 
 
-def test_published_figures_agree_with_each_other() -> None:
+def test_published_figures_agree_with_each_other():
     """Student's t of 100 pairs is ten means over the deviation, up to what rounding leaves."""
 
-    def agree(mean: float, deviation: float, t: float) -> bool:
+    def agree(mean, deviation, t):
         return math.isclose(10 * mean / deviation, t, rel_tol=0.05, abs_tol=0.002)
 
-    assert sorted(PUBLISHED) == sorted(Table1Settings().gammas)
+    assert sorted(PUBLISHED) == sorted(Table1Budget().gammas)
     for rows in PUBLISHED.values():
         assert set(rows) == set(ESTIMATORS) - {REFINED}
         assert all(agree(*row) for row in rows.values())
     assert not agree(0.000796, 0.0502, 1.58)  # the misprint
 
 
-@pytest.mark.parametrize("bad", [{"n_pairs": 1}, {"n_samples": 1}])
-def test_bad_settings(bad: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        Table1Settings(**bad)
+def test_the_table_of_pairs(no_pictures, tmp_path):
+    result = reproduced("buntine-table-1", "--pairs", 4, "--seed", 3, cwd=tmp_path)
+    found = statistics(**table_1(Table1Budget(n_pairs=4, seed=3), 0.2), length=14)
+    assert len(result["rows"]) == 4 * len(ESTIMATORS)
+    row = result["rows"][1]
+    assert (row["gamma"], row["estimator"]) == (0.2, "MFI 1st")
+    assert {name: row[name] for name in found} == {name: of[1] for name, of in found.items()}
+    assert row["published"] == {"mean": 0.0018, "standard_deviation": 0.0114, "t": 1.58}
+    assert result["rows"][5]["published"] is None
+    cells = experiment.tables(result)[0].cells[1]
+    assert cells[:2] == ["MFI 1st", f"{row['mean']:.5f}".replace("-", "−")]
+    assert cells[-3:] == ["0.00180", "0.0114", "1.58"]
+
+
+def test_findings_say_where_they_fail():
+    budget = Table1Budget(n_pairs=2, gammas=(0.5, 3.0), n_words=20, length=3)
+    found = {(gamma,): table_1(budget, gamma) for gamma in budget.gammas}
+    at_half, at_three = (found[gamma,]["error"] for gamma in budget.gammas)
+    hm, lrs = (list(ESTIMATORS).index(name) for name in ("HM", "LRS"))
+
+    def places():
+        return [each.fails_at for each in findings(as_json(budget, found))]
+
+    for error in (at_half, at_three):
+        error[:] = np.array([-1e-3, 1e-3])  # t = 0, all alike
+        error[hm] = np.array([-2.0, -2.1])
+    assert places() == [()] * 6
+    at_three[lrs] = np.array([0.1, 0.1001])
+    at_half[hm] = at_half[lrs] = np.array([-1.0, 1.0])
+    half, three = ("gamma = 0.5",), ("gamma = 3.0",)
+    assert places() == [three, three, (), (), half, half]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -7,17 +5,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from pipeline.errors import UsageError
 from pipeline.reproduce.buntine2009.estimators import REFINED
-from pipeline.reproduce.capdevila2018.convergence import (
-    ConvergenceSettings,
-    convergence,
-    held_out,
-    train,
-)
-from pipeline.reproduce.capdevila2018.documents import TooFewDocumentsError
-from pipeline.reproduce.capdevila2018.scores import Cell, Score, score
+from pipeline.reproduce.capdevila2018.convergence import FULL, held_out, rows_of
+from pipeline.reproduce.capdevila2018.runs import Budget, Run, score, trained_topics
+from pipeline.reproduce.counts import Named
 
-SMALL = ConvergenceSettings(
+SMALL = Budget(
     n_topics=4,
     n_documents=20,
     sizes={"DS": (20, 500), "HM": (20, 200), "L2R": (10,), REFINED: (10, 100)},
@@ -25,95 +19,80 @@ SMALL = ConvergenceSettings(
     burn_in=10,
     seed=1,
 )
+ABOUT = {"corpus": "x", "tokens": 40}
 
 
-def drawn_counts() -> sparse.csr_array:
+@pytest.fixture(scope="module")
+def corpus():
     """200 documents of four topics over 60 words, of about 30 tokens; the last words are unused."""
     rng = np.random.default_rng(0)
     topic_word = rng.dirichlet(np.full(60, 0.1), 4)
     counts = rng.poisson(rng.gamma(1.0, 8.0, (200, 4)) @ topic_word)
     counts[:, 57:] = 0
     counts[:3] = 0
-    return sparse.csr_array(counts.astype(np.int32))
+    return Named("x", sparse.csr_array(counts.astype(np.int32)))
 
 
-def test_documents_that_are_held_out() -> None:
-    counts = drawn_counts()
-    split = held_out(counts, SMALL)
-    used = np.flatnonzero(counts.toarray().any(axis=0))
+def test_documents_that_are_held_out(corpus):
+    training, documents = held_out(corpus, SMALL)
+    used = np.flatnonzero(corpus.counts.toarray().any(axis=0))
     assert len(used) < 60
-    rows = [tuple(row) for row in counts.toarray()[:, used]]
-    scored = [tuple(row) for row in split.documents.toarray()]
-    rest = [tuple(row) for row in split.training.toarray()]
+    rows = [tuple(row) for row in corpus.counts.toarray()[:, used]]
+    scored = [tuple(row) for row in documents.toarray()]
+    rest = [tuple(row) for row in training.toarray()]
     assert len(scored) == 20
     assert sorted(rows) == sorted(scored + rest)
     assert all(any(row) for row in scored)
-    assert split.n_tokens == sum(map(sum, scored))
-    other = held_out(counts, replace(SMALL, seed=2))
-    assert (other.documents != split.documents).nnz > 0
+    _, other = held_out(corpus, replace(SMALL, seed=2))
+    assert (other != documents).nnz > 0
 
 
-def test_at_most_a_fifth_is_held_out() -> None:
-    counts = drawn_counts()
-    split = held_out(counts, replace(SMALL, n_documents=1000))
-    n_usable = int(counts.toarray().any(axis=1).sum())
-    assert split.documents.shape[0] == n_usable // 5
-    with pytest.raises(TooFewDocumentsError, match="of 9 documents"):
-        held_out(counts[3:12], SMALL)
+def test_at_most_a_fifth_is_held_out(corpus):
+    _, documents = held_out(corpus, replace(SMALL, n_documents=1000))
+    n_usable = int(corpus.counts.toarray().any(axis=1).sum())
+    assert documents.shape[0] == n_usable // 5
+    with pytest.raises(UsageError, match="x: of 9 documents"):
+        held_out(Named("x", corpus.counts[3:12]), SMALL)
 
 
-def test_arrays_by_hand() -> None:
+def test_rows_by_hand():
     rng = np.random.default_rng(0)
     scores = {
-        cell: Score(rng.normal(-9, 1, 3), rng.random(3), float(i))
-        for i, cell in enumerate(SMALL.cells)
+        run: {
+            "log_likelihood": rng.normal(-9, 1, 3),
+            "standard_error": rng.random(3),
+            "seconds": float(i),
+        }
+        for i, run in enumerate(SMALL.runs)
     }
-    split = held_out(drawn_counts(), SMALL)
-    found = convergence("x", SMALL, split, scores)
-    for name, sizes in SMALL.sizes.items():
-        for s, size in enumerate(sizes):
-            given = scores[Cell(name, size)]
-            assert found.total[name][s] == pytest.approx(sum(given.log_likelihood))
-            error = math.sqrt(sum(each**2 for each in given.standard_error))
-            assert found.total_standard_error[name][s] == pytest.approx(error)
-            assert found.seconds[name][s] == given.seconds
-    assert found.reference == found.total[REFINED][1]
-    with pytest.raises(ValueError, match="not those of the settings"):
-        convergence("x", SMALL, split, scores | {Cell("DS", 7): scores[Cell("DS", 20)]})
+    reference = scores[Run(REFINED, 100)]["log_likelihood"].sum()
+    rows = rows_of(ABOUT, SMALL, scores)
+    assert [(row["estimator"], row["samples"]) for row in rows] == [
+        (name, size) for name, sizes in SMALL.sizes.items() for size in sizes
+    ]
+    for row in rows:
+        given = scores[Run(row["estimator"], row["samples"])]
+        total = sum(given["log_likelihood"])
+        assert row["log_likelihood"] == pytest.approx(total)
+        error = math.sqrt(sum(each**2 for each in given["standard_error"]))
+        assert row["standard_error"] == pytest.approx(error)
+        assert row["above_reference"] == pytest.approx((total - reference) / 40)
+        assert row["seconds"] == given["seconds"]
 
 
-def test_estimators_come_from_both_sides() -> None:
-    split = held_out(drawn_counts(), SMALL)
-    topics = train(split, SMALL)
-    again = train(split, SMALL, 2)
-    assert (again.topic_word == topics.topic_word).all()
-    scores = {cell: score(topics, split.documents, cell, SMALL.seed) for cell in SMALL.cells}
-    total = convergence("drawn", SMALL, split, scores).total
-    assert total["DS"][0] < total[REFINED][1] < total["HM"][1] < total["HM"][0]
-    distance = {name: np.abs(each - total[REFINED][1]) for name, each in total.items()}
-    assert distance["DS"][1] < distance["DS"][0] / 2
-    assert distance[REFINED][0] < distance["DS"][0] / 4
-    assert distance["L2R"][0] < distance["DS"][0] / 2
+def test_estimators_come_from_both_sides(corpus):
+    training, documents = held_out(corpus, SMALL)
+    topics = trained_topics(training, SMALL)
+    scores = {run: score(topics, documents, run, SMALL.seed) for run in SMALL.runs}
+    rows = rows_of(ABOUT, SMALL, scores)
+    above = {(row["estimator"], row["samples"]): row["above_reference"] for row in rows}
+    assert above["DS", 20] < 0 < above["HM", 200] < above["HM", 20]
+    assert abs(above["DS", 500]) < abs(above["DS", 20]) / 2
+    assert abs(above[REFINED, 10]) < abs(above["DS", 20]) / 4
+    assert abs(above["L2R", 10]) < abs(above["DS", 20]) / 2
 
 
-def test_the_paper_has_these_sizes() -> None:
-    settings = ConvergenceSettings()
-    assert (settings.n_topics, settings.n_documents) == (100, 1000)
-    assert (settings.n_sweeps, settings.burn_in) == (1000, 500)
-    assert list(settings.sizes) == ["DS", "HM", "L2R", REFINED]
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"n_topics": 0},
-        {"n_documents": 1},
-        {"burn_in": -1},
-        {"n_sweeps": 500},
-        {"sizes": {}},
-        {"sizes": {"DS": (1,)}},
-    ],
-)
-def test_bad_settings(bad: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        ConvergenceSettings(**bad)  # type: ignore[arg-type]
+def test_the_paper_has_these_sizes():
+    assert (FULL.n_topics, FULL.n_documents) == (100, 1000)
+    assert (FULL.n_sweeps, FULL.burn_in) == (1000, 500)
+    assert list(FULL.sizes) == ["DS", "HM", "L2R", REFINED]

@@ -1,24 +1,14 @@
-from __future__ import annotations
-
 import numpy as np
-import pytest
 from scipy import sparse
 
-from models import BetaGammaPFA
-from pipeline.reproduce.capdevila2018.documents import (
-    draw_rows,
-    most_frequent_words,
-    trained_topics,
-    used_words,
-    whole_counts,
-)
+from pipeline.reproduce.capdevila2018.documents import draw_rows, most_frequent_words, whole_counts
 
 COUNTS = np.array([[0, 3, 1, 0, 2], [0, 0, 1, 5, 0], [0, 1, 2, 0, 2]])
 """Tokens of the words: 0, 4, 4, 5, 4."""
 
 
-def test_the_most_frequent_words_in_their_order() -> None:
-    def kept(n_words: int) -> list[list[int]]:
+def test_the_most_frequent_words_in_their_order():
+    def kept(n_words):
         return most_frequent_words(sparse.csr_array(COUNTS), n_words).toarray().tolist()
 
     assert kept(1) == COUNTS[:, [3]].tolist()
@@ -27,11 +17,7 @@ def test_the_most_frequent_words_in_their_order() -> None:
     assert kept(9) == COUNTS.tolist()
 
 
-def test_words_that_no_document_has() -> None:
-    assert used_words(sparse.csr_array(COUNTS)).toarray().tolist() == COUNTS[:, 1:].tolist()
-
-
-def test_counts_as_estimators_take_them() -> None:
+def test_counts_as_estimators_take_them():
     data, indices = np.array([2.0, 0.0, 1.0]), np.array([1, 0, 1])
     given = sparse.csr_array((data, indices, np.array([0, 3])), shape=(1, 2))
     whole = whole_counts(given)
@@ -42,7 +28,7 @@ def test_counts_as_estimators_take_them() -> None:
     assert not np.shares_memory(whole_counts(already).data, already.data)
 
 
-def test_rows_are_drawn_at_random() -> None:
+def test_rows_are_drawn_at_random():
     among = np.array([2, 3, 5, 8, 9, 11])
     drawn = [draw_rows(among, 3, seed) for seed in range(400)]
     for rows in drawn:
@@ -52,23 +38,3 @@ def test_rows_are_drawn_at_random() -> None:
     assert (draw_rows(among, 99, 0) == among).all()
     share = np.array([(np.concatenate(drawn) == row).sum() for row in among]) / 400
     assert (np.abs(share - 0.5) < 4 * np.sqrt(0.25 / 400)).all()
-
-
-def test_the_papers_training() -> None:
-    rng = np.random.default_rng(2)
-    counts = sparse.csr_array(rng.poisson(0.7, (30, 12)).astype(np.int64))
-    swept: list[None] = []
-    topics = trained_topics(counts, 3, (6, 2), 4, on_sweep=lambda: swept.append(None))
-    assert len(swept) == 6
-    assert (topics.shape == 1.0).all()
-    again = trained_topics(counts, 3, (6, 2), 4, n_jobs=2)
-    seed = int(np.random.default_rng([4, 0]).integers(2**32))
-    expected = BetaGammaPFA(
-        3, eta=0.1, shape=1.0, learn_shape=False, n_iter=6, burn_in=2, random_state=seed
-    ).fit(counts)
-    for name in ("topic_word", "shape", "probability"):
-        assert (getattr(topics, name) == getattr(again, name)).all()
-        assert (getattr(topics, name) == getattr(expected.topics_, name)).all()
-    other = trained_topics(counts, 3, (6, 2), 5)
-    assert (other.topic_word != topics.topic_word).any()
-    assert topics.topic_word.sum(axis=1) == pytest.approx(1.0)

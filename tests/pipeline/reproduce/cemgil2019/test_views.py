@@ -21,6 +21,7 @@ from pipeline.reproduce.cemgil2019.parafac import CostBudget, RankBudget
 from pipeline.reproduce.cemgil2019.scores import NAMES, SCORING, budget_of
 from pipeline.reproduce.cemgil2019.toy import ToyBudget
 from pipeline.reproduce.settings import ReproduceSettings
+from pipeline.reproduce.trials import group_of
 from tests.pipeline.allocation.test_letter_pairs import pairs_lines
 from tests.pipeline.reproduce.support import places
 from tests.pipeline.support import call, inside
@@ -391,7 +392,7 @@ def test_longer_lists_go_on_with_what_is_there(tmp_path, monkeypatch):
 
 def test_what_results_depend_on():
     def key(X, **changes):
-        group = LettersBudget(**changes).group(ResultCache(), "x", ("ranks", "strengths"), X=X)
+        group = group_of(ResultCache(), "x", LettersBudget(**changes), ("ranks", "strengths"), X=X)
         return group.key
 
     X = np.arange(4)
