@@ -84,7 +84,7 @@ class ExperimentView:
 
     @property
     def verdict(self) -> str:
-        """The best verdict of its results, or the reason why there is none."""
+        """The worst verdict of its results, or the reason why there is none."""
         if self.outcome.has_failed:
             return FAILED
         if not self.results:

@@ -95,8 +95,8 @@ def as_json(found: Histogram, strengths: Sequence[float]) -> dict[str, Any]:
     centred, values = d_ep - d_ep.mean(), np.unique(d_ep)
     spacing = log_pi @ centred / (centred @ centred)
     slopes = np.diff(log_pi, axis=0) / np.diff(log_a)[:, None]
-    of_values = [log_pi[:, d_ep == value] for value in values]
-    ends = np.stack([[of.min(axis=1), of.max(axis=1)] for of in of_values])  # (values, 2, A)
+    by_value = [log_pi[:, d_ep == value] for value in values]
+    ends = np.stack([[each.min(axis=1), each.max(axis=1)] for each in by_value])  # (values, 2, A)
     rows = rows_of(
         a=strengths,
         exact=found.exact,
@@ -110,8 +110,8 @@ def as_json(found: Histogram, strengths: Sequence[float]) -> dict[str, Any]:
     )
     levels = rows_of(
         effective_parameters=values,
-        allocations=[of.shape[1] for of in of_values],
-        log_pi=[dict(zip(map("{:g}".format, strengths), of.T, strict=True)) for of in ends],
+        allocations=[each.shape[1] for each in by_value],
+        log_pi=[dict(zip(map("{:g}".format, strengths), each.T, strict=True)) for each in ends],
     )
     return {"allocations": len(d_ep), "rows": rows, "levels": levels}
 
@@ -145,7 +145,9 @@ def all_allocations(model: AllocationModel, X: CellCounts) -> Ints:
 def compositions(n: int, n_parts: int) -> Ints:
     """Return all ways to write n as an ordered sum of so many parts, a row each."""
     owners = [*combinations_with_replacement(range(n_parts), n)][::-1]
-    return np.array([[of.count(part) for part in range(n_parts)] for of in owners], dtype=np.int64)
+    return np.array(
+        [[each.count(part) for part in range(n_parts)] for each in owners], dtype=np.int64
+    )
 
 
 def log_allocations(model: AllocationModel, tensors: Ints) -> Floats:

@@ -124,15 +124,15 @@ def _ranks(budget: RankBudget, cache: ResultCache, threads: int) -> dict[str, An
     keys = [(*place, method) for place in places for method in SCORING]
     scores = run_trials(group, keys, compute, f"{NAME}: ranks")
 
-    def of(methods: tuple[str, ...], field: str) -> dict[str, list[Any]]:
+    def columns(methods: tuple[str, ...], field: str) -> dict[str, list[Any]]:
         return {method: [scores[*place, method][field] for place in places] for method in methods}
 
     rows = rows_of(
         tensor=[tensor for tensor, _ in places],
         rank=[rank for _, rank in places],
-        **of(SCORING, "log_marginal"),
-        standard_error=rows_of(**of(BY_PARTICLES, "standard_error")),
-        runs=rows_of(**of(BY_PARTICLES, "repeats")),
+        **columns(SCORING, "log_marginal"),
+        standard_error=rows_of(**columns(BY_PARTICLES, "standard_error")),
+        runs=rows_of(**columns(BY_PARTICLES, "repeats")),
     )
     return {
         "shape": list(budget.shape),
@@ -198,12 +198,15 @@ def _costs(budget: CostBudget, cache: ResultCache) -> tuple[list[dict[str, Any]]
     group = group_of(cache, f"{NAME}-costs", budget, unused)
     costs = run_trials(group, keys, compute, f"{NAME}: costs", "runs")
 
-    def of(method: str, field: str) -> Any:
+    def measure(method: str, field: str) -> Any:
         return np.array([[costs[size, d, method][field] for d in tensors] for size in sizes])
 
-    seconds, n_epochs = {method: of(method, "seconds") for method in TIMED}, of("vb", "n_epochs")
+    seconds, n_epochs = (
+        {method: measure(method, "seconds") for method in TIMED},
+        measure("vb", "n_epochs"),
+    )
     measures = {
-        "cells_not_empty": of("vb", "n_cells"),
+        "cells_not_empty": measure("vb", "n_cells"),
         "smc_seconds": seconds["smc"],
         "vb_seconds": seconds["vb"],
         "vb_epochs": n_epochs,

@@ -89,22 +89,20 @@ def score_rows(
     scores: Mapping[Any, Any], matrix: str, a: float, ranks: tuple[int, ...]
 ) -> list[dict[str, Any]]:
     """Return the log marginals of a matrix in nats, their errors and the log odds of each rank."""
-    of = {method: [scores[matrix, a, rank, method] for rank in ranks] for method in METHODS}
-    log = {method: numbers(found, "log_marginal") for method, found in of.items()}
-    error = {method: numbers(of[method], "standard_error") for method in BY_ORDER}
+    found = {method: [scores[matrix, a, rank, method] for rank in ranks] for method in METHODS}
+    log = {method: numbers(each, "log_marginal") for method, each in found.items()}
+    error = {method: numbers(found[method], "standard_error") for method in BY_ORDER}
     odds = {method: log_odds(values) for method, values in log.items()}
     nested: dict[str, dict[str, Any]] = {
         "standard_error": error,
         "error": {method: log[method] - log["exact"] for method in BY_ORDER},
-        "t": {method: ratio_t(of[method], log["exact"]) for method in BY_ORDER},
+        "t": {method: ratio_t(found[method], log["exact"]) for method in BY_ORDER},
         "log_odds": odds,
         "log_odds_standard_error": {m: log_odds_error(odds[m], error[m]) for m in BY_ORDER},
         "published": {m: [published(matrix, m, a, rank) for rank in ranks] for m in PUBLISHED},
     }
-    of_methods = {name: rows_of(**columns) for name, columns in nested.items()}
-    return rows_of(
-        matrix=[matrix] * len(ranks), a=[a] * len(ranks), rank=ranks, **log, **of_methods
-    )
+    by_method = {name: rows_of(**columns) for name, columns in nested.items()}
+    return rows_of(matrix=[matrix] * len(ranks), a=[a] * len(ranks), rank=ranks, **log, **by_method)
 
 
 def published(matrix: str, method: str, a: float, rank: int) -> float | None:
@@ -151,11 +149,11 @@ def _cell(row: Any) -> str:
     return f"{_place(row)} K = {row['rank']}"
 
 
-def _wrong(result: Any, method: str) -> list[tuple[str, Any, float, float]]:
+def _wrong(rows: list[Any], method: str) -> list[tuple[str, Any, float, float]]:
     """Return where a method has another rank than exact, by how many nats, and their error."""
     wrong = []
-    for rows in grouped(result["rows"], "matrix", "a").values():
-        ours, right = highest(rows, method), highest(rows, "exact")
+    for of_place in grouped(rows, "matrix", "a").values():
+        ours, right = highest(of_place, method), highest(of_place, "exact")
         if ours is not right:
             place = f"{_place(ours)} (K = {ours['rank']} for {right['rank']}"
             gap, error = ours[method] - right[method], 0.0
@@ -166,15 +164,9 @@ def _wrong(result: Any, method: str) -> list[tuple[str, Any, float, float]]:
     return wrong
 
 
-def _published_wrong(result: Any) -> tuple[list[str], int]:
-    """Return where the published SMC has another rank than exact, and of how many places."""
-    places = {
-        _place(rows[0]): [row["published"] for row in rows]
-        for rows in grouped(result["rows"], "matrix", "a").values()
-        if all(row["published"]["exact"] is not None for row in rows)
-    }
-    wrong = [at for at, of in places.items() if highest(of, "smc") is not highest(of, "exact")]
-    return wrong, len(places)
+def _published(rows: list[Any]) -> list[Any]:
+    """Return rows with the published log marginals in place of ours, where there are any."""
+    return [row | row["published"] for row in rows if row["published"]["exact"] is not None]
 
 
 def findings(result: Any) -> Iterator[Finding]:
@@ -184,10 +176,10 @@ def findings(result: Any) -> Iterator[Finding]:
     yield finding("exact-as-published", "exact is as published, to 1e-8 nats", off, EXACT)
     for method in BY_ORDER:
         yield from _findings_of_smc(result, method)
-    wrong = _published_wrong(result)[0]
+    wrong = [_place(row) for _, row, *_ in _wrong(_published(rows), "smc")]
     text = "the published SMC prefers the rank that exact does"
     yield finding("published-smc-best-rank", text, wrong)
-    vb_wrong = _wrong(result, "vb")
+    vb_wrong = _wrong(rows, "vb")
     sparse = dict.fromkeys(_place(r) for r in rows if r["matrix"] == "X1" and r["a"] <= SPARSE)
     wrong_at = {_place(row) for _, row, *_ in vb_wrong}
     text = f"VB prefers another rank for X1 up to a = {SPARSE:g}"
@@ -210,7 +202,7 @@ def _findings_of_smc(result: Any, method: str) -> Iterator[Finding]:
         of_paper = paper if method == "smc" else ""
         return finding(f"{method}-{name}", f"{NAMES[method]}: {text}", fails_at, of_paper)
 
-    wrong = _wrong(result, method)
+    wrong = _wrong(rows, method)
     places = [place for place, *_ in wrong]
     yield claim("best-rank", "prefers the rank that exact does", places, SMC_IS_ACCURATE)
     beyond = [place for place, _, gap, error in wrong if gap > MAX_T * error]
@@ -272,13 +264,13 @@ def tables(result: Any) -> list[Table]:
 
 def headline(result: Any) -> Headline:
     """Return how often SMC prefers the rank that the exact value does."""
-    n_places = len(grouped(result["rows"], "matrix", "a"))
-    wrong, n_published = _published_wrong(result)
-    return Headline(
-        "settings (matrix and a) at which SMC prefers the rank that exact does",
-        f"{n_places - len(_wrong(result, 'smc'))} of {n_places}",
-        f"{n_published - len(wrong)} of {n_published}",
-    )
+
+    def right(rows: list[Any]) -> str:
+        n_places = len(grouped(rows, "matrix", "a"))
+        return f"{n_places - len(_wrong(rows, 'smc'))} of {n_places}"
+
+    what = "settings (matrix and a) at which SMC prefers the rank that exact does"
+    return Headline(what, right(result["rows"]), right(_published(result["rows"])))
 
 
 def _draw(figure: Any, result: Any, matrix: str) -> None:
