@@ -79,13 +79,13 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     rows = [
         row
         for matrix, a in product(MATRICES, budget.a)
-        for row in score_rows(scores, matrix, a, budget.ranks)
+        for row in matrix_rows(scores, matrix, a, budget.ranks)
     ]
     spent = {name: getattr(budget, f"n_{name}") for name in ("particles", "repeats", "starts")}
     return Found({"name": NAME, **spent, "rows": rows})
 
 
-def score_rows(
+def matrix_rows(
     scores: Mapping[Any, Any], matrix: str, a: float, ranks: tuple[int, ...]
 ) -> list[dict[str, Any]]:
     """Return the log marginals of a matrix in nats, their errors and the log odds of each rank."""

@@ -102,7 +102,7 @@ def test_rows_by_hand():
         }
         for (k, rank), method in product(enumerate((1, 2, 3)), METHODS)
     }
-    rows = toy.score_rows(scores, "X1", 0.5, (1, 2, 3))
+    rows = toy.matrix_rows(scores, "X1", 0.5, (1, 2, 3))
     assert [row["rank"] for row in rows] == [1, 2, 3]
     assert [row["error"]["smc"] for row in rows] == pytest.approx([0.0, 0.2, -0.4])
     assert [row["error"][SORTED] for row in rows] == [0.0, 0.0, 0.0]
@@ -142,7 +142,7 @@ def made_up(change, noise=0.01):
             "repeats": value + ratio,
         }
     places = product(MATRICES, (0.1, 1.0))
-    return {"rows": [row for at in places for row in toy.score_rows(scores, *at, RANKS)]}
+    return {"rows": [row for at in places for row in toy.matrix_rows(scores, *at, RANKS)]}
 
 
 def test_findings():
