@@ -271,9 +271,12 @@ def test_a_torn_last_line_is_replaced_by_the_next_writer(tmp_path):
     store = stored(tmp_path)
     manifest = store.path / "manifest.jsonl"
     before = files_of(store.path)
-    start_of_last = before["manifest.jsonl"].rindex(b"\n", 0, -1) + 1
-    for size in range(start_of_last, len(before["manifest.jsonl"])):
-        manifest.write_bytes(before["manifest.jsonl"][:size])
+    whole = before["manifest.jsonl"]
+    start_of_last = whole.rindex(b"\n", 0, -1) + 1
+    torn = [whole[:size] for size in range(start_of_last, len(whole))]
+    torn.append(whole[:start_of_last] + b"longer than the next line" * 50)
+    for each in torn:
+        manifest.write_bytes(each)
         assert store.append(some(0, 7)) == 1
         assert files_of(store.path) == before
 
