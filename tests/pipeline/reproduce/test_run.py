@@ -325,7 +325,7 @@ def test_settings_of_other_experiments_are_refused(experiment, tmp_path, monkeyp
     for option, value in GIVEN.items():
         if option in SETTINGS_OF[experiment]:
             given = {option[2:].replace("-", "_"): value}
-            command._check(resolve(ReproduceSettings, "reproduce", given, {}), experiment)
+            command.check(resolve(ReproduceSettings, "reproduce", given, {}), experiment)
             continue
         outcome = call("reproduce", experiment, option, value, cwd=tmp_path)
         assert outcome.code == 2
