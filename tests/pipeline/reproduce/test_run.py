@@ -273,7 +273,7 @@ def test_scales(place):
         ("buntine-table-1 --pairs 1", "--pairs must be at least 2, found 1"),
         ("buntine-table-1 --pairs x", "--pairs must be a whole number"),
         ("buntine-table-1 --seed -1", "--seed must be from 0"),
-        ("buntine-convergence --pairs 1", "--pairs is for buntine-table-1, not buntine-conv"),
+        ("buntine-convergence --pairs 2", "--pairs is for buntine-table-1, not buntine-conv"),
         ("buntine-convergence --scale huge", "--scale must be one of quick, full"),
         ("buntine-model-selection --held-out 1", "--held-out must be at least 2, found 1"),
         ("buntine-model-selection --dataset s20", "--dataset must be one of s10s, s10, s40"),
