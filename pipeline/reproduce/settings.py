@@ -8,6 +8,7 @@ from typing import Any
 from pipeline.settings import setting
 
 EXPERIMENTS = (
+    *("aldebakel-trainers", "aldebakel-topics"),
     *("buntine-table-1", "buntine-convergence", "buntine-model-selection"),
     *("l2r-kl", "l2r-convergence"),
     *("bam-toy", "bam-histogram", "bam-parafac"),
@@ -18,6 +19,7 @@ EXPERIMENTS = (
 """Names of `reproduce NAME`, in the order of `reproduce --all`."""
 ALL_TAKE = "quick takes more than a quarter of an hour of one core, full many hours"
 """Measured time of all of them, for the help."""
+ALDEBAKEL_EXPERIMENTS = ("aldebakel-trainers", "aldebakel-topics")
 L2R_EXPERIMENTS = ("l2r-kl", "l2r-convergence")
 LETTER_EXPERIMENTS = ("bam-letters", "bam-decompositions")
 PARTICLE_EXPERIMENTS = ("bam-toy", "bam-parafac", "bam-abalone", *LETTER_EXPERIMENTS)
@@ -56,16 +58,17 @@ class ReproduceSettings:
         "bags of words, in any format that convert reads or .npz as SciPy writes it; commas "
         "between several; by default sections of the built-in sample",
         metavar="FILES",
-        of=(*L2R_EXPERIMENTS, *FIELD_EXPERIMENTS, "lpmrf-scaling"),
+        of=(*ALDEBAKEL_EXPERIMENTS, *L2R_EXPERIMENTS, *FIELD_EXPERIMENTS, "lpmrf-scaling"),
     )
     vocabulary: str = setting(
         "",
         "words of the one file of --counts, a line each, if they are not beside it",
         metavar="FILE",
-        of=("lpmrf-dependencies",),
+        of=(*ALDEBAKEL_EXPERIMENTS, "lpmrf-dependencies"),
     )
     topics: int | None = _number(
-        "number of topics; by default 5; 20 or 100; 3, or 3, 10 and 20; and 1 only",
+        "number of topics; by default 20; 5; 20 or 100; 3, or 3, 10 and 20; and 1 only",
+        *ALDEBAKEL_EXPERIMENTS,
         *L2R_EXPERIMENTS,
         *PERPLEXITY_EXPERIMENTS,
         metavar="K",
@@ -110,6 +113,7 @@ class ReproduceSettings:
     )
     repeats: int | None = _number(
         "independent runs of each estimate; by default as published, or fewer",
+        *ALDEBAKEL_EXPERIMENTS,
         *PARTICLE_EXPERIMENTS,
     )
     moves: int | None = _number(

@@ -128,7 +128,7 @@ def plus_minus(value: Any, error: float | None, form: str = ".4f") -> str:
     """Return a number and its standard error as text."""
     if value is None or error is None:
         return text(value, form)
-    return f"{text(value, form)} ± {text(error, form)}"
+    return f"{text(value, form)} ± {text(error, form.replace('+', ''))}"
 
 
 def grouped(rows: Iterable[Any], *names: str) -> dict[Any, list[Any]]:

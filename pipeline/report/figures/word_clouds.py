@@ -14,7 +14,9 @@ from pipeline.figures.write import Figure
 from pipeline.report.word_clouds import HEIGHT, WIDTH, font_path
 
 if TYPE_CHECKING:
-    from pipeline.report.sections import CloudWord, TopicRow, TopicsSection
+    from collections.abc import Sequence
+
+    from pipeline.report.sections import CloudWord, TopicsSection
 
 MAX_PANELS = 12
 COLUMNS = 3
@@ -50,11 +52,15 @@ def word_clouds(section: TopicsSection) -> Figure | None:
         "word-clouds",
         "Word clouds of the most prevalent topics",
         description,
-        lambda figure: _draw(figure, shown),
+        lambda figure: draw_clouds(
+            figure,
+            [(f"Topic {row.number} ({row.prevalence:.1%})", cloud) for row, cloud in shown],
+        ),
     )
 
 
-def _draw(figure: Any, shown: list[tuple[TopicRow, tuple[CloudWord, ...]]]) -> None:
+def draw_clouds(figure: Any, shown: Sequence[tuple[str, tuple[CloudWord, ...]]]) -> None:
+    """Draw a panel for each title and its cloud."""
     figure.set_layout_engine("none")
     scale = PANEL / WIDTH
     n_columns = min(COLUMNS, len(shown))
@@ -63,7 +69,7 @@ def _draw(figure: Any, shown: list[tuple[TopicRow, tuple[CloudWord, ...]]]) -> N
     row_height = TITLE + scale * HEIGHT + GAP
     height = n_rows * row_height + GAP
     figure.set_size_inches(width / 72, height / 72)
-    for n, (row, cloud) in enumerate(shown):
+    for n, (title, cloud) in enumerate(shown):
         line, column = divmod(n, n_columns)
         left = GAP + column * (PANEL + GAP)
         bottom = height - GAP / 2 - (line + 1) * row_height + GAP
@@ -77,7 +83,7 @@ def _draw(figure: Any, shown: list[tuple[TopicRow, tuple[CloudWord, ...]]]) -> N
         axes.grid(visible=False)
         axes.spines[:].set_visible(True)
         axes.spines[:].set_color(GRID)
-        axes.set_title(f"Topic {row.number} ({row.prevalence:.1%})", loc="left", fontsize=10, pad=5)
+        axes.set_title(title, loc="left", fontsize=10, pad=5)
         largest = max(each.size for each in cloud)
         for each in cloud:
             _draw_word(axes, each, scale, largest)

@@ -22,6 +22,8 @@ from pipeline.reproduce.inouye2015 import scaling as timed
 from pipeline.reproduce.inouye2015 import scaling_view as lpmrf_scaling
 from pipeline.reproduce.settings import EXPERIMENTS, ReproduceSettings
 from tests.pipeline.allocation.test_letter_pairs import pairs_lines
+from tests.pipeline.reproduce.aldebakel2022.test_experiments import OPTIONS as OF_THEMES
+from tests.pipeline.reproduce.aldebakel2022.test_experiments import write_themes
 from tests.pipeline.reproduce.cemgil2019.test_views import SMALL as SMALL_BAM
 from tests.pipeline.reproduce.cemgil2019.test_views import TABLES, abalone_lines
 from tests.pipeline.reproduce.inouye2015.test_perplexity import SMALL as SMALL_PERPLEXITY
@@ -36,6 +38,8 @@ PROTOCOLS: dict[Any, Any] = {
 }
 _PERPLEXITY = {"counts": "documents.npz", "topics": 2, "penalty": 0.1, "length_scale": 1.5}
 OPTIONS: dict[str, dict[str, Any]] = {
+    "aldebakel-trainers": OF_THEMES,
+    "aldebakel-topics": OF_THEMES,
     "buntine-table-1": {"pairs": 4},
     "l2r-kl": {"counts": "few.npz"},
     "l2r-convergence": {"counts": "few.npz"},
@@ -82,6 +86,7 @@ def _given(small):
 
 
 def _write_data(directory):
+    write_themes(directory)
     (directory / "abalone.csv").write_text("\n".join(abalone_lines()) + "\n")
     (directory / "pairs.csv").write_text("\n".join(pairs_lines()) + "\n")
     sparse.save_npz(directory / "few.npz", few_counts())

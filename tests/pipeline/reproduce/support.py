@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pipeline.reproduce.aldebakel2022 import topics, trainers, training
 from pipeline.reproduce.buntine2009 import convergence, model_selection
 from pipeline.reproduce.buntine2009.estimators import REFINED
 from pipeline.reproduce.buntine2009.model_selection import Dataset
@@ -17,6 +18,9 @@ from pipeline.reproduce.experiment import Found
 from tests.pipeline.support import call
 
 SMALL: dict[Any, dict[str, Any]] = {
+    trainers: {"CAPS": (5, 80), "SWEEPS": (20, 50, 100)},
+    topics: {"CANDIDATES": (2, 3)},
+    training: {"MAX_PASSES": 5, "N_SAMPLES": 10},
     convergence: {"QUICK": {"sizes": (10, 20), "n_runs": 2}},
     model_selection: {
         "DATASETS": {"s10s": Dataset(3, 60, (2, 3))},

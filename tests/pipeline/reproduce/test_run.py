@@ -294,7 +294,10 @@ def test_usage_errors(argv, complaint, tmp_path):
 
 _PERPLEXITY = {"--counts", "--topics", "--select", "--penalty", "--length-scale"}
 _PARTICLES = {"--particles", "--repeats", "--moves"}
+_TOPICS = {"--counts", "--vocabulary", "--topics", "--repeats"}
 SETTINGS_OF = {
+    "aldebakel-trainers": _TOPICS,
+    "aldebakel-topics": _TOPICS,
     "buntine-table-1": {"--pairs"},
     "buntine-convergence": set(),
     "buntine-model-selection": {"--dataset", "--held-out"},

@@ -1,0 +1,185 @@
+"""Figures 15 and 19 to 21 of Aldebakel et al. 2022: K by coherence, and topics as word clouds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corpora import Corpus
+from evaluation import coherence
+from pipeline.figures.style import MUTED
+from pipeline.report.figures.word_clouds import MAX_PANELS, draw_clouds
+from pipeline.report.word_clouds import MAX_WORDS, word_cloud
+from pipeline.reproduce.aldebakel2022 import training
+from pipeline.reproduce.aldebakel2022.training import MIN_COMPARED, summary
+from pipeline.reproduce.claims import Claim, decided
+from pipeline.reproduce.counts import words_of_counts
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
+from pipeline.reproduce.tables import Column, Headline, Table, text
+
+if TYPE_CHECKING:
+    from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.settings import ReproduceSettings
+
+NAME = "aldebakel-topics"
+PUBLISHED = {5: 0.539, 10: 0.610, 15: 0.597, 20: 0.639, 25: 0.634, 30: 0.606, 40: 0.589}
+"""c_v by K."""
+CANDIDATES = tuple(PUBLISHED)
+BEST = (20, 25)
+"""Numbers of topics at the peak of the published c_v."""
+CAP, N_WORDS = 20, 10
+MIN_SHARED = 3
+THEMES = {
+    "music": "music song album band singer musical sing concert",
+    "academia": "school university student college education professor teacher academic",
+    "sports": "game team season player league win play championship",
+}
+"""Words by which a topic of ours is about the theme of a published word cloud."""
+MEASURED = ("c_v", "c_npmi", "bound")
+
+
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Train with each K in each run; each model is cached when it is done."""
+    corpus, n_shown = words_of_counts(settings), settings.topics or training.N_TOPICS
+
+    def train(part: training.Part, n_topics: int) -> dict[str, Any]:
+        topics, taken = training.variational(part, n_topics, CAP)
+        names = [str(d) for d in range(part.train.shape[0])]
+        reference = Corpus(part.train, corpus.words, names)
+        proportions = topics.proportions(part.train, n_jobs=part.n_jobs)
+        top = topics.top_words(MAX_WORDS)
+        return taken | {
+            **{name: coherence(topics, reference, name).mean for name in MEASURED[:2]},
+            "bound": training.score(topics, part, "bound"),
+            "prevalence": np.average(proportions, axis=0, weights=part.train.sum(axis=1)),
+            "top": top,
+            "probabilities": np.take_along_axis(topics.topic_word, top, axis=1),
+        }
+
+    models = [(k,) for k in sorted({*CANDIDATES, n_shown})]
+    runs = training.run_models(NAME, corpus.counts, models, train, settings, cache)
+    rows: list[dict[str, Any]] = [
+        {"topics": k, "published": PUBLISHED.get(k), **summary(MEASURED, each)}
+        for (k,), each in runs.items()
+    ]
+    shown = runs[n_shown,][0]
+    order = np.argsort(-shown["prevalence"], kind="stable")
+    words = [[corpus.words[w] for w in shown["top"][k]] for k in order]
+    result = {
+        "name": NAME,
+        "corpus": corpus.name,
+        "documents": corpus.counts.shape[0],
+        "runs": len(runs[n_shown,]),
+        "best": max(rows, key=lambda row: row["c_v"])["topics"],
+        "rows": rows,
+        "topics": [
+            {"topic": k, "prevalence": shown["prevalence"][k], "words": of_topic[:N_WORDS]}
+            for k, of_topic in zip(order, words, strict=True)
+        ],
+    }
+    return Found(plain(result), [*zip(words, shown["probabilities"][order], strict=True)])
+
+
+def tables(result: Any) -> list[Table]:
+    """Return coherence by K, and the topics of one model."""
+    by_topics = Table(
+        "Coherence of topics by online VB, by their number",
+        (
+            Column("topics", "topics"),
+            Column("c_v", "c_v", ".3f", "c_v_error", "ours"),
+            Column("c_npmi", "c_npmi", ".3f", "c_npmi_error", "ours"),
+            Column("bound", "bound", ".3f", "bound_error", "ours"),
+            Column("c_v", "published", ".3f", group="published"),
+        ),
+        result["rows"],
+        f"Mean ± standard error over {result['runs']} runs on {result['documents']:,} documents. "
+        f"Coherence: of the first {N_WORDS} words in training documents, whole documents being "
+        "windows; published is of windows of 110 tokens. Bound: on held-out documents, nats a "
+        "word.",
+    )
+    topics = Table(
+        f"The {len(result['topics'])} topics of the first run",
+        (
+            Column("topic", "topic"),
+            Column("first words", lambda row: " ".join(row["words"])),
+            Column("share", "prevalence", ".1%"),
+        ),
+        result["topics"],
+        headings=2,
+    )
+    return [by_topics, topics]
+
+
+def headline(result: Any) -> Headline:
+    """Return the number of topics of the highest coherence."""
+    c_v = text(max(row["c_v"] for row in result["rows"]), ".3f")
+    return Headline(
+        "number of topics of the highest c_v", f"{result['best']} ({c_v})", "20 (0.639)"
+    )
+
+
+def _other_number(result: Any) -> list[str] | None:
+    if result["documents"] < MIN_COMPARED:
+        return None
+    return [] if result["best"] in BEST else [f"{result['best']} topics"]
+
+
+def _missing_themes(result: Any) -> list[str] | None:
+    if result["documents"] < MIN_COMPARED:
+        return None
+    found = [{*row["words"]} for row in result["topics"]]
+    shared = {name: max(len(each & {*THEMES[name].split()}) for each in found) for name in THEMES}
+    return [name for name in THEMES if shared[name] < MIN_SHARED]
+
+
+CLAIMS = (
+    Claim(
+        "best-number",
+        f"coherence (c_v) is highest at {BEST[0]} or {BEST[1]} topics",
+        _other_number,
+        "Our finding is that a value of around 25 topics is optimal (Sec. 3.2).",
+    ),
+    Claim(
+        "themes",
+        f"music, academia and sports have a topic each, with {MIN_SHARED} of their words among its "
+        f"first {N_WORDS}",
+        _missing_themes,
+        "Topic 0 below appears to be about music, topic 5 below is about education and topic 6 "
+        "below is about sports (Sec. 4.1).",
+    ),
+)
+
+
+def _draw_coherence(figure: Any, result: Any, _: Any) -> None:
+    axes, rows = figure.subplots(), result["rows"]
+    x, y, errors = (numbers(rows, name) for name in ("topics", "c_v", "c_v_error"))
+    axes.errorbar(x, y, errors, capsize=3, label=result["corpus"])
+    axes.plot(*zip(*PUBLISHED.items(), strict=True), color=MUTED, linestyle="--", label="published")
+    axes.set(xlabel="topics", ylabel="c_v")
+    axes.legend()
+
+
+def _draw_clouds(figure: Any, result: Any, drawn: Any) -> None:
+    clouds = [
+        (f"Topic {row['topic']} ({row['prevalence']:.1%})", word_cloud(*of_topic))
+        for row, of_topic in zip(result["topics"], drawn, strict=True)
+    ]
+    draw_clouds(figure, [each for each in clouds if each[1]][:MAX_PANELS])
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figures 15 and 19 to 21",
+    shows="The number of topics with the highest coherence, and topics as word clouds.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: decided(CLAIMS, found.result),
+    figures=(
+        Figure("-coherence", "Figure 15: coherence by the number of topics", _draw_coherence),
+        Figure("-clouds", "Figures 19 to 21: the most prevalent topics as clouds", _draw_clouds),
+    ),
+    data=lambda result: data_note("49,835 articles of Wikipedia", result["corpus"]),
+    is_compared=lambda result: result["documents"] >= MIN_COMPARED,
+)
