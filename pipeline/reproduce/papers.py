@@ -9,7 +9,7 @@ from pipeline.reproduce.capdevila2018 import convergence as l2r_convergence
 from pipeline.reproduce.capdevila2018 import kl
 from pipeline.reproduce.cemgil2019 import abalone, decompositions, histogram, letters, parafac, toy
 from pipeline.reproduce.experiment import Experiment, Paper
-from pipeline.reproduce.inouye2015 import dependencies_view, perplexity_view, scaling_view
+from pipeline.reproduce.inouye2015 import dependencies, perplexity, scaling
 
 PAPERS = (
     Paper(
@@ -114,10 +114,10 @@ PAPERS = (
             "Regressions take time linear in documents and words, annealing in the nonzeros.",
         ),
         (
-            perplexity_view.CLASSIC3,
-            perplexity_view.WIKIPEDIA,
-            dependencies_view.EXPERIMENT,
-            scaling_view.EXPERIMENT,
+            perplexity.CLASSIC3,
+            perplexity.WIKIPEDIA,
+            dependencies.EXPERIMENT,
+            scaling.EXPERIMENT,
         ),
     ),
 )

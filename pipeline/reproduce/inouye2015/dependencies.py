@@ -1,32 +1,70 @@
-"""Inouye et al. 2015, Table 1: how much of what it shows of Classic3 comes out again.
+"""Inouye et al. 2015, Table 1: words and dependencies of three topics of Classic3.
 
-Its three topics have ten words each, the most probable ones, and ten pairs of words with a positive
-and ten with a negative dependency, the strongest ones by Φ. Topics that were learned anew stand in
-another order, and are matched by their words.
+A topic has its ten most probable words, and the ten positive and ten negative dependencies between
+words that are strongest by Φ. Ours are ranked by Φ, and by their effect on the counts. Topics of a
+new training are in another order: they are matched to the published ones by their words.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+import time
+from dataclasses import replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.optimize import linear_sum_assignment
+
+from models import SavedModel
+from models.poisson_mrf.topic_matrices import map_assignment
+from models.poisson_mrf.topic_model import LPMRFTopicModel
+from models.saved import ModelFormatError
+from pipeline.cache import keys
+from pipeline.errors import UsageError
+from pipeline.figures.word_graph import dependency_figure
+from pipeline.progress import Progress
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.counts import words_of_counts
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, plain
+from pipeline.reproduce.inouye2015.published import CHOSEN, authors_split
+from pipeline.reproduce.tables import Column, Headline, Table, grouped, text_table
+from pipeline.runs.topics import topic_rows
+from pipeline.runs.word_dependencies import SORTED_BY, strongest_dependencies
+from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from models.poisson_mrf.topics import LPMRFTopics
+    from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
+    from pipeline.reproduce.counts import Named
+    from pipeline.reproduce.settings import ReproduceSettings
+
     Pair = tuple[str, str]
 
+NAME = "lpmrf-dependencies"
+N_TOPICS = 3
+PROTOCOL: dict[str, Any] = {"assignments": "moves", "partition": "envelope"}
+SAMPLE_PENALTY = 0.1
+"""λ for the built-in sample, which has fewer and longer documents."""
+QUICK_SAMPLE = {"n_samples": 20, "n_temperatures": 20}
+"""Annealing for the built-in sample at the scale quick; otherwise as published."""
+N_SHOWN = 10
+"""Words and dependencies of each sign, as in the paper."""
 WITHIN = (12, 50)
-"""Places down to which what was published is looked for."""
-KINDS = ("words", "positive", "negative")
-"""What a topic has, in this order."""
+"""Ranks down to which published entries are counted."""
+HALF = 5
+"""Published entries of ten that must be found."""
+CLAIMS = (
+    ("words", "words", WITHIN[0]),
+    ("positive", "positive dependencies", WITHIN[1]),
+    ("negative", "negative dependencies", WITHIN[1]),
+)
 
 
 class Topic(NamedTuple):
-    """The words, and the pairs of words of either sign, of a topic; the strongest first."""
+    """Words of a topic, and pairs of words of either sign; the strongest first."""
 
     words: tuple[str, ...]
     positive: tuple[Pair, ...]
@@ -38,11 +76,8 @@ def _topic(words: str, positive: str, negative: str) -> Topic:
 
 
 def _pairs(text: str, sign: str) -> tuple[Pair, ...]:
-    pairs = []
-    for pair in text.split():
-        first, second = pair.split(sign)
-        pairs.append((first, second))
-    return tuple(pairs)
+    pairs = (pair.split(sign) for pair in text.split())
+    return tuple((first, second) for first, second in pairs)
 
 
 PUBLISHED = (
@@ -72,101 +107,284 @@ PUBLISHED = (
 """Table 1: library science, medicine and aeronautics. It cuts "hypothermia" short."""
 
 
-class Place(NamedTuple):
-    """Where something that was published stands in a topic that was learned, counted from 1."""
-
-    what: str | Pair
-    place: int | None
-    """None if it is not there at all."""
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One topic of Table 1 beside the one that is most like it."""
-
-    published: int
-    """Its number, from 0."""
-    topic: int
-    """That of the one that was learned."""
-    places: dict[str, tuple[Place, ...]]
-    """Of each of `KINDS`, for all that was published."""
-
-    def found(self, kind: str, within: int) -> int:
-        """How many stand in the first places, down to `within`."""
-        return sum(each.place is not None and each.place <= within for each in self.places[kind])
-
-
-def training_part(counts: sparse.csr_array) -> sparse.csr_array:
-    """The nine tenths of documents (D, V) that the published table is of.
-
-    They are those that the authors' perplexities were trained on. With all documents pairs of words
-    stand in another order.
-    """
-    n_docs = counts.shape[0]
-    order = np.argsort(np.random.RandomState(1).rand(n_docs))
-    return sparse.csr_array(counts[order[n_docs // 10 :]])
-
-
-def missing_words(vocabulary: Iterable[str], table: Sequence[Topic] = PUBLISHED) -> list[str]:
-    """The words of a table that a vocabulary has not got: without them it cannot come out again."""
-    known = set(vocabulary)
-    return sorted({word for topic in table for word in _words_of(topic)} - known)
-
-
-def matched(topics: Sequence[Topic], table: Sequence[Topic] = PUBLISHED) -> list[int]:
-    """The topic that each of a table's is compared with, no topic twice.
-
-    They share as many words as possible among the first `WITHIN`, the more so the first of them.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer topics than in the table.
-    """
-    if len(topics) < len(table):
-        raise ValueError(
-            f"expected {len(table)} topics at least, as many as are published, found {len(topics)}"
-        )
-    shared = np.array(
-        [
-            [
-                sum(len({*row.words} & {*topic.words[:within]}) / within for within in WITHIN)
-                for topic in topics
-            ]
-            for row in table
-        ]
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Train by the published protocol; an interrupted training continues."""
+    whole = words_of_counts(settings)
+    corpus = whole._replace(counts=authors_split(whole.counts)[0])
+    penalty, length_scale = CHOSEN["topics", N_TOPICS]
+    if not settings.counts:
+        penalty = SAMPLE_PENALTY
+    if settings.penalty is not None:
+        penalty = settings.penalty
+    if settings.length_scale is not None:
+        length_scale = settings.length_scale
+    for name, number in (("--penalty", penalty), ("--length-scale", length_scale)):
+        if not number > 0:
+            raise UsageError(f"{name} must be positive, found {number}")
+    is_quick = settings.scale == "quick" and not settings.counts
+    trainer = LPMRFTopicModel(
+        N_TOPICS,
+        **PROTOCOL | (QUICK_SAMPLE if is_quick else {}),
+        penalty=penalty,
+        length_scale=length_scale,
+        random_state=settings.seed,
+        n_jobs=settings.threads,
     )
-    _, chosen = linear_sum_assignment(shared, maximize=True)
-    return [int(k) for k in chosen]
+    topics, seconds = _trained(trainer, corpus, cache)
+    lengths = map_assignment(topics, corpus.counts, n_jobs=settings.threads).lengths
+    prevalence = lengths.sum(axis=0) / max(lengths.sum(), 1)
+    model = SavedModel(topics, corpus.words, prevalence=prevalence)
+    spent = {"penalty": penalty, "length_scale": length_scale, "seconds": seconds}
+    return Found(as_json(corpus, model, spent), model)
 
 
-def compared(topics: Sequence[Topic], table: Sequence[Topic] = PUBLISHED) -> list[Compared]:
-    """Each topic of a table with where all that it shows stands among `topics`.
+def _trained(
+    trainer: LPMRFTopicModel, corpus: Named, cache: ResultCache
+) -> tuple[LPMRFTopics, float]:
+    """Train from the cached checkpoint; return the topics, and the seconds of all training."""
+    kind = keys.EXPERIMENT + NAME
+    settings = {name: value for name, value in trainer.get_params().items() if name != "n_jobs"}
+    key = keys.key_of(kind, settings=settings, counts=corpus.counts)
+    try:
+        checkpoint = Checkpoint.load(cache.path(kind, key), key)
+    except ModelFormatError:  # damaged
+        checkpoint = Checkpoint(key)
+    saved = last = time.monotonic()
+    is_saved = True
+    try:
+        with Progress(f"{corpus.name}: training", None, "rounds") as progress:
+            for step in trainer.iterate(corpus.counts, state=checkpoint.state):
+                progress.update(1, step.stage)
+                now = time.monotonic()
+                checkpoint.state = trainer.state_
+                checkpoint.seconds += now - last
+                last, is_saved = now, now >= saved + CHECKPOINT_SECONDS
+                if is_saved:
+                    cache.write(kind, key, checkpoint.save)
+                    saved = now
+    except ValueError as error:  # too few documents
+        raise UsageError(f"{corpus.name}: {error}") from error
+    if not is_saved:
+        cache.write(kind, key, checkpoint.save)
+    topics: Any = trainer.topics_
+    return topics, checkpoint.seconds
 
-    `topics` have all of their words and pairs, the strongest first; in which order a pair is named
-    makes no difference.
+
+def as_json(corpus: Named, model: SavedModel, spent: dict[str, float]) -> dict[str, Any]:
+    """Return a row for each topic, and where the published entries are in ours.
+
+    These are not compared if words of the published table are not in the vocabulary.
     """
+    topics: Any = model.topics
+    by_effect = {row["topic"]: row for row in topic_rows(model, 1, N_SHOWN, "effect")}
+    n_dependencies = np.bincount(topics.edge_topic, minlength=N_TOPICS)
+    missing = missing_words(corpus.words)
+    return {
+        "name": NAME,
+        "corpus": corpus.name,
+        "documents": corpus.counts.shape[0],
+        "words": corpus.counts.shape[1],
+        "tokens": int(corpus.counts.sum()),
+        **spent,
+        "rows": [
+            row
+            | {
+                "dependencies": int(n_dependencies[row["topic"]]),
+                "positive_by_effect": by_effect[row["topic"]]["positive"],
+                "negative_by_effect": by_effect[row["topic"]]["negative"],
+            }
+            for row in topic_rows(model, N_SHOWN, N_SHOWN)
+        ],
+        "published": []
+        if missing
+        else [row for by in SORTED_BY for row in compared(rankings(model, by), by)],
+        "missing_words": missing,
+    }
+
+
+def rankings(model: SavedModel, by: str) -> list[Topic]:
+    """Return all words and dependencies of each topic, the strongest first."""
+    topics: Any = model.topics
+    rows = strongest_dependencies(model, len(topics.edge_weight), by)
+    assert rows is not None
     return [
-        Compared(
-            published,
-            k,
-            {
-                kind: _places(getattr(table[published], kind), getattr(topics[k], kind))
-                for kind in KINDS
-            },
+        Topic(
+            tuple(model.vocabulary[w] for w in words),
+            tuple((each.first, each.second) for each in row.positive),
+            tuple((each.first, each.second) for each in row.negative),
         )
-        for published, k in enumerate(matched(topics, table))
+        for words, row in zip(topics.top_words(topics.n_words), rows, strict=True)
     ]
 
 
-def _places(wanted: Sequence[str | Pair], ranking: Sequence[str | Pair]) -> tuple[Place, ...]:
-    place_of = {_unordered(each): place for place, each in enumerate(ranking, start=1)}
-    return tuple(Place(each, place_of.get(_unordered(each))) for each in wanted)
+def missing_words(vocabulary: Iterable[str]) -> list[str]:
+    """Return the words of the published table that a vocabulary does not have."""
+    entries = (each for topic in PUBLISHED for kind in topic for each in kind)
+    return sorted({word for each in entries for word in _unordered(each)} - set(vocabulary))
 
 
-def _unordered(each: str | Pair) -> frozenset[str]:
+def matched(topics: Sequence[Topic]) -> list[int]:
+    """Return the topic that each published one is compared with, no topic twice.
+
+    They share as many words as possible among the first `WITHIN`; the first count more. Raises
+    ValueError if there are fewer topics than published ones.
+    """
+    if len(topics) < len(PUBLISHED):
+        raise ValueError(f"expected {len(PUBLISHED)} topics at least, found {len(topics)}")
+    shared = [
+        [
+            sum(len({*row.words} & {*topic.words[:within]}) / within for within in WITHIN)
+            for topic in topics
+        ]
+        for row in PUBLISHED
+    ]
+    _, chosen = linear_sum_assignment(np.array(shared), maximize=True)
+    return [int(k) for k in chosen]
+
+
+def compared(topics: Sequence[Topic], by: str = SORTED_BY[0]) -> list[dict[str, Any]]:
+    """Return a row for each published topic and kind of entry: their ranks in the matched topic.
+
+    `topics` have all of their words and pairs, ranked `by`. Ranks count from 1, None if an entry is
+    missing. Words are compared once, as their rank is the same by all.
+    """
+    kinds = Topic._fields if by == SORTED_BY[0] else ("positive", "negative")
+    found = []
+    for number, k in enumerate(matched(topics)):
+        for kind in kinds:
+            published = getattr(PUBLISHED[number], kind)
+            ranking = map(_unordered, getattr(topics[k], kind))
+            rank_of = {each: rank for rank, each in enumerate(ranking, start=1)}
+            ranks = [rank_of.get(_unordered(each)) for each in published]
+            row = {
+                "published_topic": number,
+                "topic": k,
+                "by": by,
+                "kind": kind,
+                "of": len(published),
+                "found": {
+                    str(within): sum(rank is not None and rank <= within for rank in ranks)
+                    for within in WITHIN
+                },
+                "places": [
+                    {"published": each, "place": rank}
+                    for each, rank in zip(published, ranks, strict=True)
+                ],
+            }
+            found.append(plain(row))
+    return found
+
+
+def _unordered(each: str | Sequence[str]) -> frozenset[str]:
+    """Return the words of an entry: one word, or a pair in either order."""
     return frozenset([each] if isinstance(each, str) else each)
 
 
-def _words_of(topic: Topic) -> set[str]:
-    return {*topic.words} | {word for pair in topic.positive + topic.negative for word in pair}
+def findings(result: Any) -> list[Finding]:
+    """Decide which of the published entries are found again."""
+    if not result["published"]:
+        return []
+    return [
+        finding(
+            f"{kind}-found",
+            f"of each topic, at least {HALF} of its {N_SHOWN} published {what} are among our first "
+            f"{within}",
+            [
+                f"published topic {row['published_topic'] + 1}"
+                for row in result["published"]
+                if (row["by"], row["kind"]) == (SORTED_BY[0], kind)
+                and row["found"][str(within)] < HALF
+            ],
+            "Table 1: words and dependencies of three topics.",
+        )
+        for kind, what, within in CLAIMS
+    ]
+
+
+def tables(result: Any) -> list[Table]:
+    """Return the comparison with the published table, and a table for each topic."""
+    number_of = {row["topic"]: row["published_topic"] for row in result["published"]}
+    topics = [_topic_table(row, number_of.get(row["topic"])) for row in result["rows"]]
+    note = (
+        f"{result['corpus']}: {result['documents']:,} training documents, {result['words']:,} "
+        f"words, {result['tokens']:,} tokens; λ = {result['penalty']:g}, c = "
+        f"{result['length_scale']:g}."
+    )
+    if not result["published"]:
+        missing = result["missing_words"]
+        note += (
+            f" Not compared with the published table, of Classic3: {len(missing)} of its words are "
+            f"not in the vocabulary, such as {', '.join(missing[:5])}."
+        )
+        return [replace(topics[0], note=f"{note} {topics[0].note}"), *topics[1:]]
+    found = Table(
+        "Of what is published of a topic, among our first",
+        (
+            Column("published topic", lambda row: row["published_topic"] + 1),
+            *(Column("our topic", "topic"), Column("ranked by", "by"), Column("kind", "kind")),
+            Column("published", "of"),
+            *(Column(str(within), f"found.{within}") for within in WITHIN),
+        ),
+        result["published"],
+        note,
+        headings=4,
+    )
+    return [found, *topics]
+
+
+def _topic_table(row: Any, number: int | None) -> Table:
+    """Return words and dependencies of a topic, with stars if the published topic has them."""
+    published = () if number is None else PUBLISHED[number]
+    known = {_unordered(each) for kind in published for each in kind}
+
+    def shown(sign: str, *words: str) -> str:
+        return sign.join(words) + ("*" if frozenset(words) in known else "")
+
+    def pairs(kind: str, sign: str) -> list[str]:
+        return [shown(sign, each["first"], each["second"]) for each in row[kind]]
+
+    heads = ("", "top words", "positive, by Φ", "by effect", "negative, by Φ", "by effect ")
+    columns = (
+        [shown("", word) for word in row["words"]],
+        *(pairs(kind, "+") for kind in ("positive", "positive_by_effect")),
+        *(pairs(kind, "−") for kind in ("negative", "negative_by_effect")),
+    )
+    like = "" if number is None else f" Table 1 has it as topic {number + 1}; * is there too."
+    return text_table(
+        f"Topic {row['topic']}, {row['prevalence']:.1%} of tokens",
+        heads,
+        [(str(n), *cells) for n, cells in enumerate(zip_longest(*columns, fillvalue=""), start=1)],
+        note=f"{row['dependencies']:,} dependencies, the strongest by Φ and by effect, "
+        f"Φ √(p p').{like}",
+    )
+
+
+def headline(result: Any) -> Headline:
+    """Return how many of the published entries are among the first of ours."""
+    within = WITHIN[-1]
+    what = f"published words, positive, negative dependencies among our first {within}"
+    rows = [row for row in result["published"] if row["by"] == SORTED_BY[0]]
+    if not rows:
+        return Headline(what, "not compared: words of the table are missing", "30, 30, 30")
+    found = grouped(rows, "kind").values()
+    ours = ", ".join(str(sum(row["found"][str(within)] for row in each)) for each in found)
+    return Headline(what, ours, ", ".join(str(sum(row["of"] for row in each)) for each in found))
+
+
+def _draw(figure: Any, result: Any, model: SavedModel) -> None:
+    dependency_figure(model, result["rows"])(figure)
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Table 1",
+    shows="The top words and the strongest dependencies of three topics.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: findings(found.result),
+    figures=(Figure("", "The strongest dependencies of each topic as a graph of words", _draw),),
+    data=lambda result: data_note(
+        "Classic3", *([result["corpus"]] if result["missing_words"] else [])
+    ),
+)

@@ -2,109 +2,92 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pipeline.figures.style import INK, bar_style
-from pipeline.reproduce.inouye2015 import published as lpmrf_published
-from pipeline.reproduce.inouye2015.models import FEW, FIELDS, MULTINOMIAL, Cell
+from pipeline.reproduce.experiment import number
+from pipeline.reproduce.inouye2015.models import BASES, FEW, FIELDS, MULTINOMIAL
+from pipeline.reproduce.tables import indexed
 
-if TYPE_CHECKING:
-    from pipeline.reproduce.inouye2015.perplexity import Perplexities
-
-LOOKS: dict[str, dict[str, Any]] = {
-    MULTINOMIAL: bar_style(0) | {"label": "Multinomial"},
-    FIELDS: bar_style(1) | {"label": "LPMRF"},
-    FEW: bar_style(2) | {"label": "LPMRF, few temperatures"},
-}
-GIBBS_LOOKS: dict[str, dict[str, Any]] = {
-    MULTINOMIAL: bar_style(3) | {"label": "LDA, Gibbs sampling"},
-    FIELDS: bar_style(4) | {"label": "LPMRF, Gibbs sampling"},
+STYLES: dict[tuple[bool, str], dict[str, Any]] = {
+    (is_gibbs, base): bar_style(n) | {"label": label}
+    for n, (is_gibbs, base, label) in enumerate(
+        (
+            *((False, base, title) for base, title in BASES.items()),
+            (True, MULTINOMIAL, "LDA, Gibbs sampling"),
+            (True, FIELDS, "LPMRF, Gibbs sampling"),
+        )
+    )
 }
 WIDTH = 0.2
 
 
-def draw_published(figure: Any, found: Perplexities) -> None:
+def draw_published(figure: Any, result: Any, _: Any) -> None:
     """The published measure: single distributions at the left, over K at the right."""
-    left, right = _panels(figure, found)
-    for at, cell in enumerate(cell for cell in found.scores if cell.kind == "single"):
-        score = found.scores[cell]
-        left.bar(at, score.test.mean(), **LOOKS[cell.base])
-        left.text(at, score.test.mean(), f"{score.test.mean():.2f}", ha="center", va="bottom")
-        theirs = found.published(cell)
-        value = theirs[0] if theirs else lpmrf_published.FIGURE_3[found.name].get(cell.base)
-        if value is not None:
-            _mark(left, at, value, 0.8)
+    left, right = _panels(figure, result)
+    for at, row in enumerate(row for row in result["rows"] if row["kind"] == "single"):
+        left.bar(at, row["test"], **STYLES[False, row["base"]])
+        left.text(at, row["test"], f"{row['test']:.2f}", ha="center", va="bottom")
+        theirs = row["published"]["test"] if row["published"] else row["figure_3"]
+        if theirs is not None:
+            _mark(left, at, theirs, 0.8)
+    for x, row, style in _bars(result):
+        right.bar(x, row["test"], WIDTH, **style)
+        if row["published"]:
+            _mark(right, x, row["published"]["test"], WIDTH)
     left.set_ylabel("test perplexity, counts of words")
-    left.set_title("single")
-    if right is None:
-        _legend(left)
-        return
-    for x, cell, look in _bars(found):
-        score, theirs = found.scores[cell], found.published(cell)
-        right.bar(x, score.test.mean(), WIDTH, **look)
-        if theirs:
-            _mark(right, x, theirs[0], WIDTH)
-    right.set_title("tokens shared out at their best: no likelihood")
-    _legend(right)
+    _finish(left, right, "tokens shared out at their best: no likelihood")
 
 
-def draw_likelihood(figure: Any, found: Perplexities) -> None:
+def draw_likelihood(figure: Any, result: Any, _: Any) -> None:
     """The likelihood of tokens in order, bars of two standard errors over documents."""
-    left, right = _panels(figure, found)
-    singles = [c for c in found.scores if c.kind == "single" and c.base != FEW]
-    shown = [(left, float(at), 0.8, cell, LOOKS[cell.base]) for at, cell in enumerate(singles)]
-    shown += [(right, x, WIDTH, cell, look) for x, cell, look in _bars(found)]
-    for axes, x, width, cell, look in shown:
-        summed = found.scores[cell].summed
-        assert summed is not None
-        error = 2 * summed.perplexity_standard_error
-        axes.bar(x, summed.perplexity, width, yerr=error, ecolor=INK, **look)
+    left, right = _panels(figure, result)
+    singles = [row for row in result["rows"] if row["kind"] == "single" and row["base"] != FEW]
+    shown = [
+        (left, float(at), 0.8, row, STYLES[False, row["base"]]) for at, row in enumerate(singles)
+    ]
+    shown += [(right, x, WIDTH, row, style) for x, row, style in _bars(result)]
+    for axes, x, width, row, style in shown:
+        summed = row["likelihood"]
+        error = 2 * number(summed["standard_error"])
+        axes.bar(x, number(summed["perplexity"]), width, yerr=error, ecolor=INK, **style)
     left.set_ylabel("test perplexity, tokens in order")
-    left.set_title("single")
-    if right is None:
-        _legend(left)
-        return
-    right.set_title("likelihood, ± 2 standard errors over documents")
-    _legend(right)
+    _finish(left, right, "likelihood, ± 2 standard errors over documents")
 
 
-def _panels(figure: Any, found: Perplexities) -> tuple[Any, Any]:
+def _panels(figure: Any, result: Any) -> tuple[Any, Any]:
     """Axes for single distributions, and, if there are any, for those of more topics."""
-    names = [base for base in LOOKS if Cell("single", base, 1) in found.scores]
-    if not found.settings.n_topics:
-        left, right = figure.subplots(), None
-    else:
+    places = _places(result)
+    if places:
         left, right = figure.subplots(1, 2, width_ratios=(1, 2), sharey=True)
-        places = _places(found)
-        right.set_xticks(
-            list(places.values()), [f"{kind}\nK = {n_topics}" for kind, n_topics in places]
-        )
-    left.set_xticks(range(len(names)), ["Mult", "LPMRF", "LPMRF,\nfew temp."][: len(names)])
-    figure.suptitle(found.corpus)
+        labels = [f"{kind}\nK = {n_topics}" for kind, n_topics in places]
+        right.set_xticks([float(at) for at in range(len(places))], labels)
+    else:
+        left, right = figure.subplots(), None
+    left.set_xticks(range(3), ["Mult", "LPMRF", "LPMRF,\nfew temp."])
+    figure.suptitle(result["corpus"]["name"])
     return left, right
 
 
-def _places(found: Perplexities) -> dict[tuple[str, int], float]:
-    """Where on the axis of K each group of bars is, mixtures before topic models."""
-    groups = [(k, n) for k in ("mixture", "topic model") for n in found.settings.n_topics]
-    return {group: float(at) for at, group in enumerate(groups)}
+def _places(result: Any) -> list[tuple[str, int]]:
+    """Groups of bars on the axis of K, mixtures before topic models."""
+    topics = dict.fromkeys(row["topics"] for row in result["rows"] if row["kind"] == "mixture")
+    return [(kind, n) for kind in ("mixture", "topic model") for n in topics]
 
 
-def _bars(found: Perplexities) -> list[tuple[float, Cell, dict[str, Any]]]:
-    """Middles, models and looks of all bars over K."""
-    bars: list[tuple[float, Cell, dict[str, Any]]] = []
-    for (kind, n_topics), middle in _places(found).items():
-        kinds = ("mixture",) if kind == "mixture" else ("topics", "gibbs")
-        group = [
-            (Cell(each, base, n_topics), (GIBBS_LOOKS if each == "gibbs" else LOOKS)[base])
-            for each in kinds
-            for base in (MULTINOMIAL, FIELDS)
-        ]
-        offsets = WIDTH * (np.arange(len(group)) - (len(group) - 1) / 2)
-        for offset, (cell, look) in zip(offsets, group, strict=True):
-            bars.append((middle + float(offset), cell, look))
+def _bars(result: Any) -> list[tuple[float, Any, dict[str, Any]]]:
+    """Middles, rows and styles of all bars over K."""
+    rows, bars = indexed(result["rows"], "kind", "base", "topics"), []
+    for middle, (group, n_topics) in enumerate(_places(result)):
+        kinds = ("mixture",) if group == "mixture" else ("topics", "gibbs")
+        members = [(kind, base) for kind in kinds for base in (MULTINOMIAL, FIELDS)]
+        offsets = WIDTH * (np.arange(len(members)) - (len(members) - 1) / 2)
+        for offset, (kind, base) in zip(offsets.tolist(), members, strict=True):
+            bars.append(
+                (middle + offset, rows[kind, base, n_topics], STYLES[kind == "gibbs", base])
+            )
     return bars
 
 
@@ -113,8 +96,12 @@ def _mark(axes: Any, x: float, value: float, width: float) -> None:
     axes.plot(ends, [value, value], color=INK, linewidth=1.5, marker="", label="published")
 
 
-def _legend(axes: Any) -> None:
-    """A line a look, however often it was drawn."""
+def _finish(left: Any, right: Any, title: str) -> None:
+    """Add titles, and a legend with a line for each style."""
+    left.set_title("single")
+    if right is not None:
+        right.set_title(title)
+    axes = left if right is None else right
     handles, labels = axes.get_legend_handles_labels()
     once = dict(zip(labels, handles, strict=True))
     axes.legend(once.values(), once.keys(), fontsize="small", framealpha=0.8)

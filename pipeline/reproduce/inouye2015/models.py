@@ -1,37 +1,34 @@
-"""The models of Inouye et al. 2015, Fig. 3, and LDA: fitted, and scored on test documents.
+"""Models of Inouye et al. 2015, Fig. 3, and LDA: fitted, and scored on test documents.
 
-There are two measures. The published one is of counts of words, with each document in its best
-cluster or its tokens shared out at their best, and nothing taken from the probability of sharing
-them out so: no likelihood, but what there is to compare with. The other is the likelihood, summed
-over clusters or over topics of tokens, of tokens in order; topic models are all scored by annealed
-importance sampling of the same temperatures, LDA as the one whose Φ is 0.
+There are two measures. The published one is of counts of words. Each document is in its best
+cluster, or its tokens are assigned to topics as well as possible, and the probability of the
+assignment is left out, so that it is no likelihood. The other is the likelihood of tokens in order,
+summed over clusters, or over topics of tokens by annealed importance sampling; LDA is scored in the
+same way, as the model whose Φ is 0.
 
 Partition functions of the published measure are the published envelope: the smallest multiple of
 ω(L) L² that is at no length below an annealed estimate. The maximum over 50 noisy estimates is too
 high, the more so the fewer temperatures they have.
 
-It can be far too low, too. Words that are strongly tied make a document of these two alone, each so
-often, the likeliest by far; chains that begin at multinomial draws hardly ever come there, and what
-is estimated then is the partition function of the documents that they do see. `Score.missing` says
-by how much it is too low for certain: where that is above 0, the published measure is not of a
-distribution that sums to 1. Likelihoods are therefore of fields that are held from condensing so
-(`models.poisson_mrf.condensation`), with partition functions of their own by chains that grow.
+It can also be far too low. If two words depend strongly on each other, the document of these two
+alone, each equally often, is the likeliest by far. Chains that start at multinomial draws hardly
+ever reach it. `missing_at_least` is a lower bound of this error: where it is above 0, the published
+measure is not of a distribution that sums to 1. Likelihoods are therefore of fields with damped
+interactions (`models.poisson_mrf.condensation`), and partition functions by sequential Monte Carlo.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
 from evaluation.document_blocks import DocumentBlock
-from evaluation.estimate import LikelihoodEstimate
 from evaluation.poisson_mrf.annealed import annealed
 from evaluation.poisson_mrf.exact_likelihood import mixture_exact
 from evaluation.poisson_mrf.map_assignment import map_assignment
@@ -43,229 +40,159 @@ from models.poisson_mrf.topic_model import LPMRFTopicModel, without_interactions
 from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from evaluation.estimate import LikelihoodEstimate
 
-Floats = NDArray[np.float64]
 Model = LPMRFClusters | LPMRFTopics
 
 MULTINOMIAL, FIELDS, FEW = "multinomial", "fields", "few"
-"""What models are made of: multinomials, Poisson MRFs, and these annealed at few temperatures."""
-BETA = 1e-4
+BASES = {MULTINOMIAL: "Multinomial", FIELDS: "LPMRF", FEW: "LPMRF, few temperatures"}
+"""Titles of multinomials, of Poisson MRFs, and of these annealed at few temperatures."""
+KINDS = {
+    "single": "{}",
+    "mixture": "{} mixture",
+    "topics": "{} topic model",
+    "gibbs": "{} topic model, Gibbs sampling",
+}
+"""Titles of the published kinds, and of topic models by Gibbs sampling."""
+SMOOTHING = 1e-4
 SUMMED = "summed/"
-"""Begins the names of the arrays of a likelihood."""
-MOST_ROUNDS = 100
+"""Prefix of the names of the arrays of a likelihood."""
+MAX_ROUNDS = 100
 
 
-class Cell(NamedTuple):
-    """One model."""
+class Variant(NamedTuple):
+    """One model: kind, base and number of topics."""
 
     kind: str
-    """"single", "mixture", "topics" as published, or "gibbs": topics by Gibbs sampling."""
     base: str
     n_topics: int
 
     @property
-    def name(self) -> str:
-        """Of a file that it is kept in."""
-        return f"{self.kind}-{self.base}-{self.n_topics}"
+    def chosen_for(self) -> tuple[str, int]:
+        """Kind and number of topics for which λ and c are selected."""
+        return ("topics" if self.kind == "gibbs" else self.kind), self.n_topics
 
     @property
-    def chosen_for(self) -> tuple[str, int]:
-        """The kind and number of topics whose λ and c it has."""
-        return ("topics" if self.kind == "gibbs" else self.kind), self.n_topics
+    def title(self) -> str:
+        """Name in tables."""
+        is_lda = (self.kind, self.base) == ("gibbs", MULTINOMIAL)
+        return "LDA, Gibbs sampling" if is_lda else KINDS[self.kind].format(BASES[self.base])
 
 
 @dataclass(frozen=True)
-class Effort:
-    """How much is spent on a model; the defaults are the paper's, as far as it tells.
+class Budget:
+    """Samples, temperatures and sweeps for a model; the defaults are the paper's where it has them.
 
-    Raises
-    ------
-    ValueError
-        If a number is too small to make sense.
+    Temperatures are of annealing at each length: for the published measure; for the likelihood and
+    all scores of models by Gibbs sampling; while a model is fitted; and few. Gibbs sampling has
+    `n_rounds` with interactions, `n_sweeps` in each, after `lda_sweeps` without; LDA itself has as
+    many sweeps in all.
     """
 
     n_samples: int = 100
     n_temperatures: int = 100
-    """Of the annealing at each length, for the published measure."""
     likelihood_temperatures: int = 100
-    """The same for the likelihood, and for all scores of models by Gibbs sampling."""
     round_temperatures: int = 100
-    """The same while a model is fitted, which only decides how documents are shared out."""
     few_temperatures: int = 4
     n_repeats: int = 5
-    """Runs of the annealing at few temperatures."""
+    """Runs of annealing at few temperatures."""
     selection_samples: int = 100
     selection_temperatures: int = 100
-    """Of the annealing for each λ and c."""
     n_rounds: int = 3
     n_sweeps: int = 20
     lda_sweeps: int = 1600
-    """By Gibbs sampling: rounds with interactions, sweeps in each of them, sweeps without before.
-    LDA itself has as many sweeps in all, 2,000 as published."""
     n_chains: int = 20
     chain_temperatures: int = 200
-    """Of the likelihood of a document, where it is annealed."""
-
-    def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            least = 2 if name.endswith("temperatures") or name == "n_chains" else 1
-            if value < least:
-                raise ValueError(f"{name} must be at least {least}, found {value}")
-
-
-@dataclass(frozen=True, eq=False)
-class Score:
-    """What is known of a model."""
-
-    test: Floats
-    """(R,), published perplexity of the test documents, by each run of the annealing."""
-    train: Floats
-    """(R,), and of the training documents, their tokens shared out without regard to training."""
-    n_nonzeros: int
-    """Of Φ, in all topics; each pair of words counts twice."""
-    penalty: float
-    """λ, infinite of multinomials."""
-    length_scale: float
-    """c"""
-    seconds: float
-    """Of fitting."""
-    summed: LikelihoodEstimate | None
-    """Log-likelihood of the test documents, tokens in order; None if it was not asked for."""
-    missing: float = 0.0
-    """Nats that a topic's log-partition function of the published measure lacks at least, at the
-    mean length of its documents; 0 if nothing is known to be missing."""
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Every field as an array by its name, for `from_arrays`."""
-        found = {
-            each.name: np.asarray(getattr(self, each.name))
-            for each in fields(self)
-            if each.name != "summed"
-        }
-        return found | ({} if self.summed is None else self.summed.to_arrays(SUMMED))
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make again what `to_arrays` took apart.
-
-        Raises
-        ------
-        KeyError
-            If an array is missing.
-        ValueError
-            If the likelihood is none.
-        """
-        values: dict[str, Any] = {"summed": None}
-        for each in fields(cls):
-            if each.name != "summed":
-                array = arrays[each.name]
-                values[each.name] = array.item() if array.ndim == 0 else array
-        if any(name.startswith(SUMMED) for name in arrays):
-            values["summed"] = LikelihoodEstimate.from_arrays(arrays, SUMMED)
-        return cls(**values)
+    """Annealing of the likelihood of a document."""
 
 
 def score(
-    cell: Cell,
+    variant: Variant,
     train: sparse.csr_array,
     test: sparse.csr_array,
     chosen: tuple[float, float],
-    effort: Effort,
+    budget: Budget,
     seed: int,
-    *,
     n_jobs: int | None = None,
-    on_round: Callable[[], object] | None = None,
-) -> Score:
-    """Fit a model with λ and c `chosen`, of which multinomials ignore λ, and score it."""
-    penalty, scale = (math.inf, chosen[1]) if cell.base == MULTINOMIAL else chosen
+) -> dict[str, Any]:
+    """Fit a model with λ and c `chosen`, and score it.
+
+    Returns the published perplexities (R,) of test and training documents, by runs of annealing;
+    nonzeros of Φ in all topics, where each pair of words counts twice; seconds of fitting; missing
+    nats, see `missing_at_least`; and, except for few temperatures, the arrays of the likelihood of
+    the test documents.
+    """
     started = time.perf_counter()
-    model = fitted(cell, train, (penalty, scale), effort, seed, n_jobs=n_jobs, on_round=on_round)
+    model = fitted(variant, train, chosen, budget, seed, n_jobs)
     seconds = time.perf_counter() - started
 
     def tabled(kind: str, n_temperatures: int, repeat: int = 0) -> Model:
-        annealing = effort.n_samples, n_temperatures
-        return with_table(model, kind, annealing, scale, seed + repeat, n_jobs)
+        annealing = budget.n_samples, n_temperatures
+        return with_table(model, kind, annealing, chosen[1], seed + repeat, n_jobs)
 
-    summed = None
-    if cell.base == FEW:
-        models = [tabled("envelope", effort.few_temperatures, r) for r in range(effort.n_repeats)]
+    def measured(documents: sparse.csr_array) -> list[float]:
+        block = DocumentBlock(documents)
+        return [map_assignment(each, block, n_jobs=n_jobs).perplexity for each in models]
+
+    summed: dict[str, Any] = {}
+    if variant.base == FEW:
+        models = [tabled("envelope", budget.few_temperatures, r) for r in range(budget.n_repeats)]
     else:
-        whole = tabled("smc", effort.likelihood_temperatures)
-        is_published = cell.kind != "gibbs"
-        models = [tabled("envelope", effort.n_temperatures) if is_published else whole]
-        summed = likelihood(whole, test, effort, seed, n_jobs)
-    return Score(
-        np.array(
-            [map_assignment(each, DocumentBlock(test), n_jobs=n_jobs).perplexity for each in models]
-        ),
-        np.array(
-            [
-                map_assignment(each, DocumentBlock(train), n_jobs=n_jobs).perplexity
-                for each in models
-            ]
-        ),
-        2 * len(model.edge_weight),
-        penalty,
-        scale,
-        seconds,
-        summed,
-        missing_at_least(models[0], scale),
-    )
+        whole = tabled("smc", budget.likelihood_temperatures)
+        is_published = variant.kind != "gibbs"
+        models = [tabled("envelope", budget.n_temperatures) if is_published else whole]
+        summed = likelihood(whole, test, budget, seed, n_jobs).to_arrays(SUMMED)
+    return summed | {
+        "test": measured(test),
+        "train": measured(train),
+        "nonzeros": 2 * len(model.edge_weight),
+        "seconds": seconds,
+        "missing": missing_at_least(models[0], chosen[1]),
+    }
 
 
 def fitted(
-    cell: Cell,
+    variant: Variant,
     train: sparse.csr_array,
     chosen: tuple[float, float],
-    effort: Effort,
+    budget: Budget,
     seed: int,
-    *,
     n_jobs: int | None = None,
-    on_round: Callable[[], object] | None = None,
 ) -> Model:
-    """The model of a cell, as published; by Gibbs sampling with partition functions that grow.
+    """Return the model as published; by Gibbs sampling with partition functions by SMC.
 
     An infinite λ makes it one of multinomials.
     """
+    (kind, _, n_topics), is_gibbs = variant, variant.kind == "gibbs"
     common: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
     of_fields: dict[str, Any] = common | {
         "penalty": chosen[0],
         "length_scale": chosen[1],
-        "smoothing": BETA,
-        "partition": "smc" if cell.kind == "gibbs" else "envelope",
-        "n_samples": effort.n_samples,
-        "n_temperatures": effort.round_temperatures,
+        "smoothing": SMOOTHING,
+        "partition": "smc" if is_gibbs else "envelope",
+        "n_samples": budget.n_samples,
+        "n_temperatures": budget.round_temperatures,
+        "n_iter": budget.n_rounds if is_gibbs else MAX_ROUNDS,
     }
     model: GibbsLDA | LPMRFMixture | LPMRFTopicModel
-    if cell.kind == "gibbs" and math.isinf(chosen[0]):
-        n_sweeps = effort.lda_sweeps + effort.n_rounds * effort.n_sweeps
+    if is_gibbs and math.isinf(chosen[0]):
         model = GibbsLDA(
-            cell.n_topics,
+            n_topics,
             eta=0.1,
-            n_iter=n_sweeps,
-            burn_in=effort.lda_sweeps,
+            n_iter=budget.lda_sweeps + budget.n_rounds * budget.n_sweeps,
+            burn_in=budget.lda_sweeps,
             learn_priors="both",
             start="random",
             **common,
         )
-    elif cell.kind == "gibbs":
-        model = LPMRFTopicModel(
-            cell.n_topics,
-            assignments="gibbs",
-            n_iter=effort.n_rounds,
-            n_sweeps=effort.n_sweeps,
-            lda_sweeps=effort.lda_sweeps,
-            **of_fields,
-        )
-    elif cell.kind == "topics":
-        model = LPMRFTopicModel(cell.n_topics, assignments="moves", n_iter=MOST_ROUNDS, **of_fields)
+    elif is_gibbs:
+        of_fields |= {"n_sweeps": budget.n_sweeps, "lda_sweeps": budget.lda_sweeps}
+        model = LPMRFTopicModel(n_topics, assignments="gibbs", **of_fields)
+    elif kind == "topics":
+        model = LPMRFTopicModel(n_topics, assignments="moves", **of_fields)
     else:
-        model = LPMRFMixture(cell.n_topics, n_iter=MOST_ROUNDS, **of_fields)
-    for _ in model.iterate(train):
-        if on_round is not None:
-            on_round()
-    found: Any = model.topics_
+        model = LPMRFMixture(n_topics, **of_fields)
+    found: Any = model.fit(train).topics_
     return found if isinstance(found, Model) else without_interactions(found)
 
 
@@ -277,17 +204,15 @@ def with_table(
     seed: int,
     n_jobs: int | None = None,
 ) -> Model:
-    """The model with partition functions annealed anew, by so many samples and temperatures.
+    """Return the model with new partition functions; `annealing` is samples and temperatures.
 
-    With "smc", interactions on which documents condense are damped first, as in training by Gibbs
-    sampling. Seeds are used as in training, so that its own table comes out again under its
-    settings.
+    With "smc", condensing interactions are damped first, as in training by Gibbs sampling. Seeds
+    are used as in training: its settings give its own table.
     """
     longest = model.log_partition.shape[1] - 1
-    fields = [
-        damp_condensing_interactions(each, longest) if kind == "smc" else each
-        for each in model.fields
-    ]
+    fields = list(model.fields)
+    if kind == "smc":
+        fields = [damp_condensing_interactions(each, longest) for each in fields]
     table = np.zeros_like(model.log_partition)
     for k, each in enumerate(fields):
         table[k] = partition_table(
@@ -304,9 +229,10 @@ def with_table(
 
 
 def missing_at_least(model: Model, length_scale: float) -> float:
-    """Nats by which the model's table is too low for certain in some topic, at its mean length.
+    """Return a lower bound of the nats by which a log-partition function is too low, 0 at least.
 
-    The sum over documents is no less than the term of one, of half s and half t for the best pair:
+    It is of the mean length of documents, in the worst topic. The sum over documents is no less
+    than the term of one, which has two words, s and t, each equally often:
     A + log L! >= θ·x + ω(L) x·Φx + log(L! / ∏ x!).
     """
     missing = 0.0
@@ -314,9 +240,8 @@ def missing_at_least(model: Model, length_scale: float) -> float:
         pairs = sparse.triu(each.interactions).tocoo()
         if not pairs.nnz:
             continue
-        length = min(
-            max(2, round(each.half_length / length_scale)), model.log_partition.shape[1] - 1
-        )
+        mean_length = max(2, round(each.half_length / length_scale))
+        length = min(mean_length, model.log_partition.shape[1] - 1)
         n, rest = length // 2, length - length // 2
         log_orders = gammaln(length + 1.0) - gammaln(n + 1.0) - gammaln(rest + 1.0)
         terms = n * each.node[pairs.row] + rest * each.node[pairs.col]
@@ -327,16 +252,13 @@ def missing_at_least(model: Model, length_scale: float) -> float:
 
 
 def likelihood(
-    model: Model, documents: sparse.csr_array, effort: Effort, seed: int, n_jobs: int | None = None
+    model: Model, documents: sparse.csr_array, budget: Budget, seed: int, n_jobs: int | None = None
 ) -> LikelihoodEstimate:
-    """Of tokens in order, summed over clusters, or over topics of tokens by annealing."""
+    """Log-probability of tokens in order, summed over clusters, or annealed over their topics."""
+    block = DocumentBlock(documents)
     if isinstance(model, LPMRFClusters):
-        return mixture_exact(model, DocumentBlock(documents))
+        return mixture_exact(model, block)
+    n, temperatures = budget.n_chains, budget.chain_temperatures
     return annealed(
-        model,
-        DocumentBlock(documents),
-        n_samples=effort.n_chains,
-        n_temperatures=effort.chain_temperatures,
-        seed=seed,
-        n_jobs=n_jobs,
+        model, block, n_samples=n, n_temperatures=temperatures, seed=seed, n_jobs=n_jobs
     )

@@ -1,25 +1,24 @@
-"""Inouye et al. 2015, Fig. 3: perplexity of models of Poisson MRFs and of multinomials.
+"""Inouye et al. 2015, Figure 3: perplexity of models of Poisson MRFs and of multinomials.
 
 A single distribution, mixtures, and topic models, of multinomials and of fixed-length Poisson MRFs,
 are fitted to nine tenths of the documents and scored on the rest; LDA by Gibbs sampling, and topic
-models of Poisson MRFs by Gibbs sampling, are beside them.
-
-How models are fitted and what their scores are is in `lpmrf_models`.
+models of Poisson MRFs by Gibbs sampling, are beside them. Fitting and scores are in `models`.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from evaluation.comparison import compare
+from evaluation.comparison import paired_difference
 from evaluation.convention import in_convention
 from evaluation.document_blocks import DocumentBlock
+from evaluation.estimate import LikelihoodEstimate
 from evaluation.poisson_mrf.field_selection import (
     LENGTH_SCALES,
     PENALTIES,
@@ -28,69 +27,102 @@ from evaluation.poisson_mrf.field_selection import (
     select_fields,
 )
 from models.poisson_mrf.field_fitting import FieldSettings
-from pipeline.reproduce.inouye2015 import published as lpmrf_published
-from pipeline.reproduce.inouye2015.models import BETA, FEW, FIELDS, MULTINOMIAL, Cell, Effort
+from pipeline.cache.keys import EXPERIMENT
+from pipeline.errors import UsageError
+from pipeline.progress import Progress
+from pipeline.reproduce.capdevila2018.documents import draw_rows, most_frequent_words, whole_counts
+from pipeline.reproduce.counts import SAMPLE, Named, one_corpus
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, plain
+from pipeline.reproduce.inouye2015.claims import findings
+from pipeline.reproduce.inouye2015.figures import draw_likelihood, draw_published
+from pipeline.reproduce.inouye2015.models import (
+    FEW,
+    FIELDS,
+    MULTINOMIAL,
+    SMOOTHING,
+    SUMMED,
+    Budget,
+    Variant,
+    score,
+)
+from pipeline.reproduce.inouye2015.published import (
+    ANY_WIKIPEDIA,
+    CHOSEN,
+    FIGURE_3,
+    FOLD,
+    N_TOKENS,
+    PERPLEXITY,
+    SHAPE,
+    authors_split,
+)
+from pipeline.reproduce.tables import Column, Headline, Table, text, text_table
+from pipeline.reproduce.trials import run_trials
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from scipy import sparse
 
     from evaluation.comparison import PairedDifference
-    from evaluation.estimate import LikelihoodEstimate
-    from pipeline.reproduce.inouye2015.models import Score
+    from pipeline.cache.results import ResultCache, ResultGroup
+    from pipeline.reproduce.settings import ReproduceSettings
 
-Floats = NDArray[np.float64]
-
-FOLD = 10
-"""A tenth of the documents is held out, and of the rest a tenth for λ and c."""
+WORDS = 5000
+"""Most frequent words of Wikipedia that are taken."""
+QUICK_DOCUMENTS = 5000
+QUICK_BUDGET: dict[str, Any] = {
+    "n_temperatures": 20,
+    "round_temperatures": 10,
+    "likelihood_temperatures": 30,
+    "selection_samples": 50,
+    "selection_temperatures": 10,
+    "lda_sweeps": 200,
+}
+QUICK_GRID: dict[str, Any] = {
+    "penalties": PENALTIES[7::3],
+    "length_scales": (1.0, 1.5, 2.0),
+    "patience": 1,
+}
+TOPICS = {"lpmrf-classic3": {"quick": (3,), "full": (3, 10, 20)}}
+"""Numbers of topics; of Wikipedia only single distributions are published."""
 
 
 @dataclass(frozen=True)
 class PerplexitySettings:
-    """The protocol; the defaults are the paper's.
-
-    Raises
-    ------
-    ValueError
-        If a number of topics is below 2, or λ or c is given without the other.
-    """
+    """Models, grid of λ and c, and budget; the defaults are the paper's."""
 
     n_topics: tuple[int, ...] = (3, 10, 20)
-    """Of mixtures and topic models."""
-    effort: Effort = field(default_factory=Effort)
+    """Topics of mixtures and topic models."""
+    budget: Budget = field(default_factory=Budget)
     penalties: tuple[float, ...] = PENALTIES
     length_scales: tuple[float, ...] = LENGTH_SCALES
     patience: int | None = None
-    """What λ and c are selected from, and when to leave the smaller λ untried."""
+    """Penalties without improvement after which smaller ones are not tried."""
     given: tuple[float, float] | None = None
     """λ and c of all fields; selected if None."""
     by_published: bool = False
-    """Whether those of the authors serve where they are known: on Classic3 only."""
+    """Whether the authors' λ and c are taken where they are known: on Classic3 only."""
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        if self.n_topics and min(self.n_topics) < 2:
-            raise ValueError(f"n_topics must be at least 2, found {self.n_topics}")
-
     @property
-    def cells(self) -> list[Cell]:
+    def variants(self) -> list[Variant]:
         """All models."""
-        found = [Cell("single", base, 1) for base in (MULTINOMIAL, FIELDS, FEW)]
+        found = [Variant("single", base, 1) for base in (MULTINOMIAL, FIELDS, FEW)]
         for kind in ("mixture", "topics", "gibbs"):
             for n_topics in self.n_topics:
-                found += [Cell(kind, base, n_topics) for base in (MULTINOMIAL, FIELDS)]
+                found += [Variant(kind, base, n_topics) for base in (MULTINOMIAL, FIELDS)]
         return found
 
     def source_of(self, kind: str, n_topics: int) -> str:
-        """Where λ and c of fields come from: "given", "published" or "validation"."""
+        """Source of λ and c of fields: "given", "published" or "validation"."""
         if self.given is not None:
             return "given"
-        known = self.by_published and (kind, n_topics) in lpmrf_published.CHOSEN
-        return "published" if known else "validation"
+        return "published" if self.by_published and (kind, n_topics) in CHOSEN else "validation"
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """One corpus in two."""
+    """Training and test documents."""
 
     train: sparse.csr_array
     test: sparse.csr_array
@@ -100,139 +132,386 @@ class HeldOut:
         """Whether these are the documents that figures were published of."""
         n_docs = self.train.shape[0] + self.test.shape[0]
         n_tokens = int(self.train.sum() + self.test.sum())
-        shape, published = (n_docs, self.train.shape[1]), lpmrf_published.N_TOKENS
-        return shape == lpmrf_published.SHAPE and n_tokens == published
+        return (n_docs, self.train.shape[1]) == SHAPE and n_tokens == N_TOKENS
 
     @property
     def for_selection(self) -> HeldOut:
-        """The last tenth of the training documents against the rest."""
+        """The last tenth of the training documents as test documents, and the rest."""
         first = self.train.shape[0] - self.train.shape[0] // FOLD
         return HeldOut(self.train[:first], self.train[first:])
 
 
-def published_split(counts: sparse.csr_array) -> HeldOut:
-    """A tenth of the documents as the authors' code draws them, in its order, and the rest.
+def counts_of(settings: ReproduceSettings, experiment: str) -> Named:
+    """Return the counts of an experiment; for `lpmrf-wikipedia` a part of them.
 
-    Raises
-    ------
-    ValueError
-        If there are so few documents that a part would be without a token.
+    The part is documents that are drawn by the seed, and their most frequent words. Raises
+    UsageError if there are several files; else as `corpora_of`.
     """
-    n_docs = counts.shape[0]
-    # The published split: only the generator that it was drawn with makes it again.
-    order = np.argsort(np.random.RandomState(1).rand(n_docs))
-    documents = sparse.csr_array(counts).astype(np.int64)
-    documents.sum_duplicates()
-    documents.eliminate_zeros()
-    split = HeldOut(documents[order[n_docs // FOLD :]], documents[order[: n_docs // FOLD]])
-    again = split.for_selection
-    if min(split.test.nnz, again.train.nnz, again.test.nnz) == 0:
-        raise ValueError(
-            f"of {n_docs} documents a tenth is held out, and of the rest a tenth to select by, and "
-            "one of these parts has no token: give some 20 documents with tokens at least"
+    corpus = one_corpus(settings)
+    counts = whole_counts(corpus.counts)
+    if experiment == "lpmrf-wikipedia":
+        by_default = QUICK_DOCUMENTS if settings.scale == "quick" else counts.shape[0]
+        n_documents = by_default if settings.documents is None else settings.documents
+        rows = draw_rows(np.arange(counts.shape[0]), n_documents, settings.seed)
+        n_words = WORDS if settings.words is None else settings.words
+        counts = most_frequent_words(counts[rows], n_words)
+    return corpus._replace(counts=counts)
+
+
+def split_of(corpus: Named) -> HeldOut:
+    """Return the authors' split; raises UsageError if some part would have no token."""
+    split = HeldOut(*authors_split(corpus.counts))
+    parts = split.for_selection
+    if min(split.test.nnz, parts.train.nnz, parts.test.nnz) == 0:
+        raise UsageError(
+            f"{corpus.name}: of {corpus.counts.shape[0]} documents a tenth is held out, and of the "
+            "rest a tenth to select by, and one of these parts has no token: give some 20 "
+            "documents with tokens at least"
         )
     return split
 
 
-def selection(
+def protocol(settings: ReproduceSettings, experiment: str, split: HeldOut) -> PerplexitySettings:
+    """Return the protocol of a scale; raises UsageError if a setting is out of its range."""
+    is_quick = settings.scale == "quick"
+    if settings.select == "published" and not split.is_classic3:
+        raise UsageError(
+            "--select published: lambda and c were published of Classic3 only, "
+            f"{SHAPE[0]:,} documents of {SHAPE[1]:,} words and {N_TOKENS:,} tokens"
+        )
+    if settings.topics == 1:
+        raise UsageError("--topics must be at least 2: single distributions are always scored")
+    takes_published = settings.select == "published" or (settings.select == "auto" and is_quick)
+    n_topics = TOPICS.get(experiment, {}).get(settings.scale, ())
+    return PerplexitySettings(
+        (settings.topics,) if settings.topics else n_topics,
+        Budget(**(QUICK_BUDGET if is_quick else {})),
+        **(QUICK_GRID if is_quick else {}),
+        given=_given(settings),
+        by_published=split.is_classic3 and takes_published,
+        seed=settings.seed,
+    )
+
+
+def _given(settings: ReproduceSettings) -> tuple[float, float] | None:
+    penalty, scale = settings.penalty, settings.length_scale
+    if penalty is None and scale is None:
+        return None
+    if penalty is None or scale is None:
+        raise UsageError("--penalty and --length-scale belong together: give both or neither")
+    for name, value in (("--penalty", penalty), ("--length-scale", scale)):
+        if not 0 < value < math.inf:
+            raise UsageError(f"{name} must be positive and finite, found {value:g}")
+    if settings.select != "auto":
+        raise UsageError(
+            f"--select {settings.select} says where lambda and c come from: leave it out, or "
+            "--penalty and --length-scale"
+        )
+    return penalty, scale
+
+
+def run(settings: ReproduceSettings, cache: ResultCache, experiment: str) -> Found:
+    """Select λ and c, fit and score all models."""
+    _given(settings)  # at once: counts may have to be downloaded
+    corpus = counts_of(settings, experiment)
+    split = split_of(corpus)
+    wanted, n_jobs = protocol(settings, experiment, split), settings.threads
+    group = group_of(cache, wanted, split)
+    selections, chosen = {}, {}
+    for key in dict.fromkeys(variant.chosen_for for variant in wanted.variants):
+        if wanted.source_of(*key) == "validation":
+            found = selections[key] = selected(group, *key, split, wanted, n_jobs)
+            chosen[key] = found.penalty, found.length_scale
+        else:
+            chosen[key] = wanted.given or CHOSEN[key]
+
+    def key_of(variant: Variant) -> tuple[Any, ...]:
+        pair = chosen[variant.chosen_for] if variant.base != MULTINOMIAL else (math.inf, 1.0)
+        return (*variant, *map(repr, pair))
+
+    def compute(kind: str, base: str, n_topics: int, *pair: str) -> Mapping[str, Any]:
+        variant, (penalty, scale) = Variant(kind, base, n_topics), map(float, pair)
+        budget, seed = wanted.budget, wanted.seed
+        found = score(variant, split.train, split.test, (penalty, scale), budget, seed, n_jobs)
+        return found | {"penalty": penalty, "length_scale": scale}
+
+    keys = map(key_of, wanted.variants)
+    scored = run_trials(group, keys, compute, f"{corpus.name}: scoring", "models")
+    scores = dict(zip(wanted.variants, scored.values(), strict=True))
+    return Found(as_json(experiment, corpus.name, wanted, split, scores, selections))
+
+
+def group_of(cache: ResultCache, settings: PerplexitySettings, split: HeldOut) -> ResultGroup:
+    """Return the cached results of these documents, with this budget and this seed."""
+    spent = {"budget": settings.budget, "seed": settings.seed}
+    return cache.group(EXPERIMENT + "lpmrf-perplexity", **spent, split=split)
+
+
+def selected(
+    group: ResultGroup,
     kind: str,
     n_topics: int,
     split: HeldOut,
     settings: PerplexitySettings,
-    *,
-    known: Floats | None = None,
     n_jobs: int | None = None,
-    on_pair: Callable[[int, int, float], object] | None = None,
 ) -> FieldSelection:
-    """The perplexities that λ and c of a kind of model are selected by."""
-    parts = split.for_selection
-    shares = None
+    """Return the validation perplexities of a kind of model; cached pairs are not tried again.
+
+    All regressions are computed again, as each starts from the one before.
+    """
+    shape = len(settings.penalties), len(settings.length_scales)
+    grid = json.dumps([settings.penalties, settings.length_scales])
+    name = f"selection of {kind}, {n_topics} topics, on {grid}"
+    known = group.get(name, lambda arrays: arrays["perplexity"])
+    table = np.full(shape, np.nan) if known is None else known
+    parts, shares, budget = split.for_selection, None, settings.budget
+    common: dict[str, Any] = {"seed": settings.seed, "n_jobs": n_jobs}
     if kind != "single":
         assignments = "mixture" if kind == "mixture" else "moves"
-        shares = multinomial_shares(
-            parts.train, n_topics, assignments, seed=settings.seed, n_jobs=n_jobs
+        shares = multinomial_shares(parts.train, n_topics, assignments, **common)
+    annealing = budget.selection_samples, budget.selection_temperatures
+    with Progress(f"{kind}, K = {n_topics}: selecting", table.size, "pairs") as progress:
+
+        def keep(i: int, j: int, perplexity: float) -> None:
+            if np.isnan(table[i, j]):
+                table[i, j] = perplexity
+                group.put(name, {"perplexity": table})
+            progress.update(1)
+
+        return select_fields(
+            parts.train,
+            parts.test,
+            settings.penalties,
+            settings.length_scales,
+            shares=shares,
+            effort=FieldSettings(math.nan, math.nan, SMOOTHING, "envelope", *annealing),
+            patience=settings.patience,
+            known=table.copy(),
+            on_pair=keep,
+            **common,
         )
-    effort = settings.effort
-    return select_fields(
-        parts.train,
-        parts.test,
-        settings.penalties,
-        settings.length_scales,
-        shares=shares,
-        effort=FieldSettings(
-            math.nan,
-            math.nan,
-            BETA,
-            "envelope",
-            effort.selection_samples,
-            effort.selection_temperatures,
+
+
+def as_json(
+    name: str,
+    corpus: str,
+    settings: PerplexitySettings,
+    split: HeldOut,
+    scores: Mapping[Variant, Mapping[str, Any]],
+    selections: Mapping[tuple[str, int], FieldSelection],
+) -> dict[str, Any]:
+    """Return a row for each model, paired differences, and selections."""
+    summed = {
+        variant: LikelihoodEstimate.from_arrays(
+            {field: np.asarray(each) for field, each in found.items()}, SUMMED
+        )
+        for variant, found in scores.items()
+        if variant.base != FEW
+    }
+    return {
+        "name": name,
+        "corpus": {
+            "name": corpus,
+            "is_classic3": split.is_classic3,
+            "words": split.train.shape[1],
+            "training_documents": split.train.shape[0],
+            "training_tokens": int(split.train.sum()),
+            "test_documents": split.test.shape[0],
+            "test_tokens": int(split.test.sum()),
+        },
+        "effort": asdict(settings.budget),
+        "rows": [
+            _row(name, settings, split, variant, found, summed.get(variant))
+            for variant, found in scores.items()
+        ],
+        "differences": [
+            _difference(first, second, paired_difference(summed[first], summed[second]))
+            for first, second in _compared(scores)
+        ],
+        "selections": [
+            {
+                "kind": kind,
+                "topics": n_topics,
+                "penalty": each.penalty,
+                "length_scale": each.length_scale,
+                "penalties": each.penalties,
+                "length_scales": each.length_scales,
+                "perplexity": plain(each.perplexity),
+                "pairs_of_words": each.n_interactions.tolist(),
+            }
+            for (kind, n_topics), each in selections.items()
+        ],
+    }
+
+
+def _compared(variants: Iterable[Variant]) -> Iterator[tuple[Variant, Variant]]:
+    """Yield each model of fields and its like of multinomials, and the published one and LDA."""
+    for variant in variants:
+        if variant.base == FIELDS:
+            yield variant, variant._replace(base=MULTINOMIAL)
+            if variant.kind == "topics":
+                yield variant, variant._replace(kind="gibbs", base=MULTINOMIAL)
+
+
+def _difference(first: Variant, second: Variant, found: PairedDifference) -> dict[str, Any]:
+    return {
+        "first": first.title,
+        "second": second.title,
+        "topics": first.n_topics,
+        "nats_per_word": plain(found.nats_per_word),
+        "standard_error": plain(found.standard_error),
+        "p_value": plain(found.p_value),
+    }
+
+
+def _row(
+    name: str,
+    settings: PerplexitySettings,
+    split: HeldOut,
+    variant: Variant,
+    found: Mapping[str, Any],
+    summed: LikelihoodEstimate | None,
+) -> dict[str, Any]:
+    likelihood: Any = None
+    if summed is not None:
+        model: Any = None  # only conventions with lengths need it
+        bag = in_convention(summed, model, DocumentBlock(split.test), "bag")
+        squares = float((summed.standard_error**2).sum())
+        likelihood = {
+            "method": summed.method,
+            "perplexity": summed.perplexity,
+            "standard_error": summed.perplexity_standard_error,
+            "bag_perplexity": bag.perplexity,
+            "nats_per_word": summed.nats_per_word,
+            "too_many_nats_per_word": 0.5 * squares / summed.total_tokens,
+        }
+    kind, base, n_topics = variant
+    is_field = base != MULTINOMIAL
+    published: Any = None
+    known = (kind, FIELDS if is_field else MULTINOMIAL, n_topics)
+    if split.is_classic3 and known in PERPLEXITY:
+        published = dict(zip(("test", "train"), PERPLEXITY[known], strict=True))
+    test, train = found["test"], found["train"]
+    row: dict[str, Any] = {
+        "model": variant.title,
+        "kind": kind,
+        "base": base,
+        "topics": n_topics,
+        "penalty": found["penalty"] if is_field else None,
+        "length_scale": found["length_scale"] if is_field else None,
+        "from": settings.source_of(*variant.chosen_for) if is_field else None,
+        "nonzeros": found["nonzeros"],
+        "test": test.mean(),
+        "train": train.mean(),
+        "runs": len(test),
+        "test_standard_deviation": test.std(ddof=1) if len(test) > 1 else None,
+        "train_standard_deviation": train.std(ddof=1) if len(test) > 1 else None,
+        "published": published,
+        "figure_3": FIGURE_3[name].get(base) if kind == "single" else None,
+        "likelihood": likelihood,
+        "log_partition_too_low_by": found["missing"],
+        "seconds": found["seconds"],
+    }
+    return {name: plain(value) for name, value in row.items()}
+
+
+def tables(result: Any) -> list[Table]:
+    """Return the models, their differences, and the selections of λ and c."""
+    corpus = result["corpus"]
+    measure, ours, order = "ours, published measure", "ours, likelihood", "likelihood.perplexity"
+    models = Table(
+        f"Perplexity of {corpus['test_documents']:,} test documents of {corpus['name']}",
+        (
+            *(Column("model", "model"), Column("K", "topics"), Column("λ", "penalty", ".5f")),
+            *(Column("c", "length_scale", "g"), Column("nonzeros", "nonzeros", ",")),
+            Column("test", "test", ".4f", group=measure),
+            Column("training", "train", ".4f", group=measure),
+            Column("test", "published.test", "g", group="published"),
+            Column("training", "published.train", "g", group="published"),
+            Column("Figure 3", "figure_3", "g", group="published"),
+            Column("of counts", "likelihood.bag_perplexity", ".3f", group=ours),
+            Column("in order", order, ".1f", "likelihood.standard_error", ours),
+            Column("lack, nats", "log_partition_too_low_by", ".1f", group=ours),
+            Column("seconds", "seconds", ".1f"),
         ),
-        patience=settings.patience,
-        known=known,
-        seed=settings.seed,
-        n_jobs=n_jobs,
-        on_pair=on_pair,
+        result["rows"],
+        f"{corpus['words']:,} words, {corpus['test_tokens']:,} test tokens; fitted to "
+        f"{corpus['training_documents']:,} documents of {corpus['training_tokens']:,} tokens. "
+        "Published measure: counts of words, tokens shared out at their best, which is no "
+        "likelihood. Likelihood: summed over clusters or topics; ± over documents. Lack: what the "
+        "log-partition function is too low by at least; above 0 no figure of the row is of "
+        "probabilities that sum to 1.",
+        headings=2,
+    )
+    gains = Table(
+        "More nats a word than the other model",
+        (
+            *(Column("model", "first"), Column("the other", "second"), Column("K", "topics")),
+            Column("more nats a word", "nats_per_word", "+.4f", "standard_error"),
+        ),
+        result["differences"],
+        "± over documents, paired; below 0 the first model is the better one.",
+        headings=2,
+    )
+    selections = [
+        text_table(
+            f"Validation perplexity over λ and c: {each['kind']}, K = {each['topics']}",
+            ("λ", *(f"c = {scale:g}" for scale in each["length_scales"])),
+            [
+                (f"{penalty:.6f}", *(text(value, ".3f") for value in row))
+                for penalty, row in zip(each["penalties"], each["perplexity"], strict=True)
+            ],
+        )
+        for each in result["selections"]
+    ]
+    return [models, *([gains] if result["differences"] else []), *selections]
+
+
+def headline(result: Any) -> Headline:
+    """Return the single models, by the published measure."""
+    of = {row["base"]: row for row in result["rows"] if row["kind"] == "single"}
+    singles = [of[MULTINOMIAL], of[FIELDS]]
+    theirs = [(row["published"] or {}).get("test", row["figure_3"]) for row in singles]
+    return Headline(
+        f"test perplexity of {result['corpus']['name']}, published measure: multinomial, LPMRF",
+        " → ".join(f"{row['test']:.2f}" for row in singles),
+        " → ".join(f"{each:g}" for each in theirs),
     )
 
 
-class Difference(NamedTuple):
-    """What a model of fields costs more than one of multinomials, by their likelihoods."""
-
-    first: Cell
-    second: Cell
-    difference: PairedDifference
+def _of_classic3(result: Any) -> str:
+    corpus = result["corpus"]
+    return data_note("Classic3", *([] if corpus["is_classic3"] else [corpus["name"]]))
 
 
-@dataclass(frozen=True, eq=False)
-class Perplexities:
-    """All models of one corpus."""
+def _experiment(name: str, where: str, shows: str, data: Callable[[Any], str]) -> Experiment:
+    return Experiment(
+        name=name,
+        where=where,
+        shows=shows,
+        run=partial(run, experiment=name),
+        tables=tables,
+        headline=headline,
+        findings=lambda found: list(findings(found.result)),
+        figures=(
+            Figure("", "Figure 3: test perplexity by the published measure", draw_published),
+            Figure("-likelihood", "Test perplexity by the likelihood", draw_likelihood),
+        ),
+        data=data,
+        # The built-in sample shows that the experiment runs; it decides no claim on the corpus.
+        is_compared=lambda result: result["corpus"]["name"] != SAMPLE,
+    )
 
-    name: str
-    """Of the experiment."""
-    corpus: str
-    settings: PerplexitySettings
-    split: HeldOut
-    scores: Mapping[Cell, Score]
-    selections: Mapping[tuple[str, int], FieldSelection]
-    """Of the kinds and numbers of topics whose λ and c were selected."""
 
-    def __post_init__(self) -> None:
-        if set(self.scores) != set(self.settings.cells):
-            raise ValueError("the cells are not those of the settings")
-
-    def published(self, cell: Cell) -> tuple[float, float] | None:
-        """Perplexity of test and training documents, if it is known for these documents."""
-        if not self.split.is_classic3:
-            return None
-        base = FIELDS if cell.base == FEW else cell.base
-        return lpmrf_published.PERPLEXITY.get((cell.kind, base, cell.n_topics))
-
-    def perplexity(self, kind: str, base: str, n_topics: int) -> float:
-        """The published measure of a model, of test documents."""
-        return float(self.scores[Cell(kind, base, n_topics)].test.mean())
-
-    def bag_perplexity(self, cell: Cell) -> float:
-        """By the likelihood, of counts of words."""
-        summed = self._summed(cell)
-        model: Any = None  # which only a convention with lengths asks for
-        documents = DocumentBlock(self.split.test)
-        return in_convention(summed, model, documents, "bag").perplexity
-
-    def differences(self) -> list[Difference]:
-        """Each model of fields against its like of multinomials, and the published against LDA."""
-        found = []
-        for cell in self.scores:
-            if cell.base == FIELDS:
-                found.append(self._between(cell, cell._replace(base=MULTINOMIAL)))
-                if cell.kind == "topics":
-                    found.append(self._between(cell, Cell("gibbs", MULTINOMIAL, cell.n_topics)))
-        return found
-
-    def _between(self, first: Cell, second: Cell) -> Difference:
-        names = {cell.name: self._summed(cell) for cell in (first, second)}
-        return Difference(first, second, compare(names).between(first.name, second.name))
-
-    def _summed(self, cell: Cell) -> LikelihoodEstimate:
-        summed = self.scores[cell].summed
-        assert summed is not None
-        return summed
+CLASSIC3 = _experiment(
+    "lpmrf-classic3",
+    "Figure 3, Classic3",
+    "Perplexities of multinomials and of LPMRFs: single, mixtures and topic models.",
+    _of_classic3,
+)
+WIKIPEDIA = _experiment(
+    "lpmrf-wikipedia",
+    "Figure 3, Wikipedia",
+    "Perplexities of a single multinomial and of a single LPMRF.",
+    lambda result: data_note(ANY_WIKIPEDIA, result["corpus"]["name"]),
+)

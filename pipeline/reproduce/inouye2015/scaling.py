@@ -1,22 +1,26 @@
-"""Inouye et al. 2015, Figure 4: what regressions, topic matrices and annealing take.
+"""Inouye et al. 2015, Figure 4: growth of the time of regressions, topic matrices and annealing.
 
-Documents of a corpus over its most frequent words are taken, more of them than there are by drawing
-again. The paper finds that seconds grow as n p of the regressions of n documents over p words, as
-n p k² of topic matrices of k topics, and as the nonzeros of Φ, whatever p, of annealing. A power of
-each is fitted by least squares of log seconds.
+Documents of a corpus over its most frequent words are taken, repeatedly if there are too few. The
+paper finds that seconds grow as n p for the regressions of n documents over p words, as n p k² for
+topic matrices of k topics, and as the nonzeros of Φ, whatever p, for annealing. Exponents are
+fitted by least squares of log seconds.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import KMeans
 
+from corpora.worker_pool import available_cores
+from models.parallel import effective_n_jobs
 from models.poisson_mrf.annealed_partition import log_weights_at
 from models.poisson_mrf.field_estimator import filled
 from models.poisson_mrf.field_fitting import FieldSettings, fit_fields
@@ -24,46 +28,82 @@ from models.poisson_mrf.node_regressions import fit_nodes, fit_path, largest_pen
 from models.poisson_mrf.partition_table import N_ENVELOPE
 from models.poisson_mrf.topic_matrices import map_assignment
 from models.poisson_mrf.topics import LPMRFTopics
+from pipeline.cache import keys
+from pipeline.errors import UsageError
+from pipeline.reproduce.capdevila2018.documents import most_frequent_words
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.counts import one_corpus
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, number, plain
+from pipeline.reproduce.inouye2015.published import ANY_WIKIPEDIA
+from pipeline.reproduce.tables import Column, Headline, Table, grouped, text
+from pipeline.reproduce.trials import run_trials
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from models.poisson_mrf.node_regressions import NodeRegressions
+    from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
+    from pipeline.reproduce.settings import ReproduceSettings
 
-Floats = NDArray[np.float64]
-
-PARTS = ("regressions", "matrices", "annealing")
-"""Left, middle and right."""
+NAME = "lpmrf-scaling"
 PUBLISHED_PENALTY = 1.0
-"""λ of the first two."""
-LEAST_SECONDS = 0.5
-"""What takes less is timed again, and the quickest counts."""
-MOST_RUNS = 5
-ROOMS = (0, 1)
-"""What random numbers are for: which documents; which clusters."""
+"""λ of regressions and topic matrices."""
+MIN_SECONDS, MAX_RUNS = 0.5, 5
+"""Shorter work is timed again, and the quickest run counts."""
+DRAWING, CLUSTERING = 0, 1
+"""Streams of random numbers."""
+MAX_WORDS = {"quick": 2_000, "full": 10_000}
+SHARES = {"quick": (0.25, 0.5, 1.0), "full": (0.1, 0.2, 0.5, 1.0)}
+"""Shares of the largest number of words."""
+QUICK: dict[str, Any] = {
+    "documents": (1_000, 2_000, 4_000),
+    "matrix_documents": (1_000, 2_000, 4_000),
+    "topics": (3, 5, 10),
+    "n_nonzeros": 40_000,
+    "field_documents": 2_000,
+    "n_samples": 20,
+    "n_temperatures": 50,
+}
+SYMBOLS = {"n_docs": "n", "n_words": "p", "n_topics": "k", "nonzeros": "nonzeros of Φ"}
+TITLES = {
+    "regressions": "Seconds of p regressions of n documents",
+    "matrices": "Seconds of topic matrices of n documents",
+    "annealing": "Seconds of annealing",
+}
+PUBLISHED = {
+    "regressions": {"n_docs": 1, "n_words": 1},
+    "matrices": {"n_docs": 1, "n_words": 1, "n_topics": 2},
+    "annealing": {"nonzeros": 1, "n_words": 0},
+}
+"""Exponents of seconds, by part and size."""
+CLAIMS = {
+    "regressions": ("regressions-linear", "regressions take no more than n p"),
+    "matrices": ("matrices-time", "topic matrices take no more than n p k²"),
+    "annealing": (
+        "annealing-linear",
+        "annealing takes no more than linear time in the nonzeros of Φ, irrespective of p",
+    ),
+}
+LINEAR = "Regressions take time linear in documents and words, annealing in the nonzeros."
+TOLERANCE = 0.2
+"""Tolerance of exponents."""
 
 
 class Timing(NamedTuple):
-    """One point of the figure; what does not vary in a part is 0."""
+    """One point of the figure; sizes that do not vary in its part are 0."""
 
-    part: str
     n_docs: int
     n_words: int
     n_topics: int
     nonzeros: int
-    """Of Φ, both of a pair; of all topics."""
+    """Nonzeros of Φ in all topics; each pair of words counts twice."""
     seconds: float
 
 
 @dataclass(frozen=True)
 class ScalingSettings:
-    """The protocol; the defaults are the paper's.
-
-    Raises
-    ------
-    ValueError
-        If a number is too small to make sense.
-    """
+    """Sizes and effort; the defaults are the paper's."""
 
     documents: tuple[int, ...] = (5_000, 10_000, 50_000, 100_000)
     """n of regressions."""
@@ -74,75 +114,116 @@ class ScalingSettings:
     topics: tuple[int, ...] = (3, 10)
     annealing_words: tuple[int, ...] = (1_000, 5_000, 10_000)
     n_nonzeros: int = 500_000
-    """Of Φ, in annealing: from a sixteenth of these on, or a little more."""
+    """Largest number of nonzeros in annealing, about; the smallest is a sixteenth."""
     wanted_nonzeros: int = 20_000
-    """Of Φ in the others, where the published penalty gives less than a thousandth of this."""
+    """Nonzeros in the other parts, if the published penalty gives almost none."""
     field_documents: int = 10_000
     """Documents that fields of topics, and those that are annealed, are fitted to."""
     n_samples: int = 100
     n_temperatures: int = 100
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        for name in ("documents", "words", "matrix_documents", "matrix_words", "annealing_words"):
-            if not getattr(self, name) or min(getattr(self, name)) < 2:
-                raise ValueError(f"{name} must all be at least 2, found {getattr(self, name)}")
-        if not self.topics or min(self.topics) < 1:
-            raise ValueError(f"topics must be positive, found {self.topics}")
-        for name, least in {"n_nonzeros": 1, "n_samples": 1, "n_temperatures": 2}.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, found {getattr(self, name)}")
 
-    @property
-    def most_words(self) -> int:
-        """The largest p."""
-        return max(*self.words, *self.matrix_words, *self.annealing_words)
+def protocol(settings: ReproduceSettings, n_words: int) -> ScalingSettings:
+    """Return the protocol of a scale; raises UsageError if there are too few words."""
+    shares = SHARES[settings.scale]
+    largest = min(MAX_WORDS[settings.scale], n_words)
+    words = tuple(round(share * largest) for share in shares)
+    if min(words) < 2:
+        raise UsageError(f"--counts: {NAME} takes {math.ceil(2 / shares[0])} words at least")
+    annealed = tuple(words[i] for i in (0, -2, -1))
+    sizes = {"words": words, "matrix_words": words[-2:], "annealing_words": annealed}
+    scale = QUICK if settings.scale == "quick" else {}
+    return ScalingSettings(**(scale | sizes), seed=settings.seed)
+
+
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Time all parts; cached times are taken as they are."""
+    corpus = one_corpus(settings)
+    counts, n_threads = corpus.counts, effective_n_jobs(settings.threads)
+    wanted = protocol(settings, counts.shape[1])
+    machine = {"threads": n_threads, "cores": available_cores()}
+    group = cache.group(keys.EXPERIMENT + NAME, settings=wanted, counts=counts, **machine)
+    warm_up(wanted.seed)
+    try:
+        chosen = run_trials(group, [("penalty",)], lambda _: penalty_for(counts, wanted), NAME)
+    except ValueError as error:
+        raise UsageError(f"{corpus.name}: {error}") from error
+    penalty = chosen["penalty",]["penalty"]
+
+    def compute(part: str, *size: int) -> Mapping[str, Any]:
+        return {"timings": TIMERS[part](counts, wanted, penalty, size, n_threads)}
+
+    timed = run_trials(group, trials_of(wanted), compute, f"{corpus.name}: timing", "steps")
+    rows = [
+        {"part": part, **dict(zip(SYMBOLS, map(int, sizes), strict=True)), "seconds": seconds}
+        for (part, *_), found in timed.items()
+        for *sizes, seconds in found["timings"].tolist()
+    ]
+    return Found(
+        {
+            "name": NAME,
+            "corpus": corpus.name,
+            "documents": counts.shape[0],
+            "words": counts.shape[1],
+            "cores": machine["cores"],
+            "threads": n_threads,
+            "penalty": penalty,
+            "penalty_is_published": chosen["penalty",]["is_published"],
+            "samples": wanted.n_samples,
+            "temperatures": wanted.n_temperatures,
+            "rows": rows,
+            "powers": powers(rows),
+        }
+    )
+
+
+def trials_of(settings: ScalingSettings) -> list[tuple[Any, ...]]:
+    """Return the part and the sizes of all trials."""
+    return [
+        *product(["regressions"], settings.documents, settings.words),
+        *product(["matrices"], settings.matrix_words, settings.topics),
+        *product(["annealing"], settings.annealing_words),
+    ]
 
 
 def documents_of(
     counts: sparse.csr_array, n_docs: int, n_words: int, seed: int
 ) -> sparse.csr_array:
-    """(n_docs, n_words), documents over the most frequent words; those without any are left out.
+    """Return (n_docs, n_words): documents over the most frequent words; empty ones are left out.
 
-    Each document comes once before any comes twice, and more words or documents add to the fewer.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer words, or no document has any of them.
+    Each document comes once before any comes twice. Fewer documents are the first of more. Raises
+    ValueError if no document has any of the words.
     """
-    if n_words > counts.shape[1]:
-        raise ValueError(f"expected {n_words:,} words at least, found {counts.shape[1]:,}")
-    total = np.asarray(counts.sum(axis=0)).ravel()
-    kept = np.sort(np.argsort(-total, kind="stable")[:n_words])
-    some = sparse.csr_array(counts[:, kept])
+    some = most_frequent_words(counts, n_words)
     filled_ones = np.flatnonzero(np.asarray(some.sum(axis=1)).ravel() > 0)
     if not len(filled_ones):
         raise ValueError(f"expected documents with some of {n_words:,} words, found none")
-    rng = np.random.default_rng([seed, ROOMS[0]])
+    rng = np.random.default_rng([seed, DRAWING])
     rounds = [rng.permutation(filled_ones) for _ in range(-(-n_docs // len(filled_ones)))]
     return sparse.csr_array(some[np.concatenate(rounds)[:n_docs]])
 
 
-def penalty_for(counts: sparse.csr_array, settings: ScalingSettings) -> tuple[float, bool]:
-    """λ of the first two parts, and whether it is the published one.
+def penalty_for(counts: sparse.csr_array, settings: ScalingSettings) -> dict[str, Any]:
+    """Return λ of regressions and topic matrices, and whether it is the published one.
 
-    Where that gives next to no nonzeros of Φ over the most words, it is one that gives about as
-    many as are wanted, by a line through the logarithms of two penalties and their nonzeros.
+    If that gives almost no nonzeros of Φ over the most words, λ is one that gives about as many as
+    wanted: it is interpolated between two penalties, linearly in logarithms.
     """
+    wanted = settings.wanted_nonzeros
     documents = documents_of(counts, min(settings.documents), max(settings.words), settings.seed)
-    if _nonzeros(fit_nodes(documents, PUBLISHED_PENALTY)) * 1000 >= settings.wanted_nonzeros:
-        return PUBLISHED_PENALTY, True
+    if _nonzeros(fit_nodes(documents, PUBLISHED_PENALTY)) * 1000 >= wanted:
+        return {"penalty": PUBLISHED_PENALTY, "is_published": True}
     before: tuple[float, int] | None = None
     for found in fit_path(documents, _halvings(largest_penalty(documents))):
-        at = found.penalty, _nonzeros(found)
-        if at[1] >= settings.wanted_nonzeros:
+        penalty, nonzeros = found.penalty, _nonzeros(found)
+        if nonzeros >= wanted:
             break
-        before = at if at[1] else None
-    if before is None or at[1] <= settings.wanted_nonzeros:
-        return at[0], False
-    share = np.log(settings.wanted_nonzeros / before[1]) / np.log(at[1] / before[1])
-    return float(before[0] * (at[0] / before[0]) ** share), False
+        before = (penalty, nonzeros) if nonzeros else None
+    if before is not None and nonzeros > wanted:
+        share = np.log(wanted / before[1]) / np.log(nonzeros / before[1])
+        penalty = before[0] * (penalty / before[0]) ** share
+    return {"penalty": float(penalty), "is_published": False}
 
 
 def time_regressions(
@@ -151,12 +232,12 @@ def time_regressions(
     penalty: float,
     size: tuple[int, int],
     n_jobs: int | None = None,
-) -> Timing:
-    """Seconds of p regressions of n documents, `size` (n, p)."""
+) -> list[Timing]:
+    """Time p regressions of n documents, `size` (n, p)."""
     documents = documents_of(counts, *size, settings.seed)
     found: list[NodeRegressions] = []
     seconds = quickest(lambda: found.append(fit_nodes(documents, penalty, n_jobs=n_jobs)))
-    return Timing("regressions", *size, 0, _nonzeros(found[0]), seconds)
+    return [Timing(*size, 0, _nonzeros(found[0]), seconds)]
 
 
 def time_matrices(
@@ -166,47 +247,50 @@ def time_matrices(
     size: tuple[int, int],
     n_jobs: int | None = None,
 ) -> list[Timing]:
-    """Seconds of the topic matrices of each number of documents, `size` (p, k).
+    """Time the topic matrices of each number of documents, `size` (p, k).
 
     Fields are of clusters of documents, and their partition functions roughly annealed.
     """
     n_words, n_topics = size
     documents = documents_of(counts, max(settings.matrix_documents), n_words, settings.seed)
     some = documents[: settings.field_documents]
-    random = np.random.default_rng([settings.seed, ROOMS[1]]).integers(2**32)
+    random = np.random.default_rng([settings.seed, CLUSTERING]).integers(2**32)
     labels = KMeans(n_topics, n_init=1, random_state=int(random)).fit(some.astype(float)).labels_
     labels = filled(labels.astype(np.int64), np.zeros((some.shape[0], n_topics)))
-    parts = [sparse.csr_array(some[labels == k]) for k in range(n_topics)]
     fields = fit_fields(
-        parts,
+        [sparse.csr_array(some[labels == k]) for k in range(n_topics)],
         int(documents.sum(axis=1).max()),
         FieldSettings(penalty, 1.5, 1e-4, "smc", n_samples=20, n_temperatures=20),
         seed=settings.seed,
         n_jobs=n_jobs,
     )
-    prior = np.ones(n_topics)
-    model = LPMRFTopics.of_fields(fields.fields, fields.log_partition, prior)
+    model = LPMRFTopics.of_fields(fields.fields, fields.log_partition, np.ones(n_topics))
+    nonzeros = sum(field.interactions.nnz for field in model.fields)
     timings = []
     for n_docs in settings.matrix_documents:
-        ours = documents[:n_docs]
-        seconds = quickest(lambda ours=ours: map_assignment(model, ours, n_jobs=n_jobs))  # type: ignore[misc]
-        nonzeros = sum(field.interactions.nnz for field in model.fields)
-        timings.append(Timing("matrices", n_docs, n_words, n_topics, nonzeros, seconds))
+        seconds = quickest(partial(map_assignment, model, documents[:n_docs], n_jobs=n_jobs))
+        timings.append(Timing(n_docs, n_words, n_topics, nonzeros, seconds))
     return timings
 
 
 def time_annealing(
-    counts: sparse.csr_array, settings: ScalingSettings, n_words: int, n_jobs: int | None = None
+    counts: sparse.csr_array,
+    settings: ScalingSettings,
+    _: float,
+    size: tuple[int],
+    n_jobs: int | None = None,
 ) -> list[Timing]:
-    """Seconds of annealing fields over p words, for penalties that give more and more nonzeros.
+    """Time annealing of fields over p words, `size` (p,), for penalties that give more nonzeros.
 
     All have the lengths that documents have over the most words, so that only p and the nonzeros
     vary; as published, 50 of them from half to three times the mean.
     """
-    n_docs = settings.field_documents
-    widest = documents_of(counts, n_docs, settings.most_words, settings.seed)
-    mean_length = float(widest.sum()) / n_docs
+    (n_words,), n_docs = size, settings.field_documents
+    most_words = max(*settings.words, *settings.matrix_words, *settings.annealing_words)
+    mean_length = float(documents_of(counts, n_docs, most_words, settings.seed).sum()) / n_docs
     lengths = np.ceil(mean_length * np.linspace(0.5, 3.0, N_ENVELOPE)).astype(np.int64).tolist()
+    annealing = {"n_samples": settings.n_samples, "n_temperatures": settings.n_temperatures}
+    common: dict[str, Any] = annealing | {"seed": settings.seed, "n_jobs": n_jobs}
     documents = documents_of(counts, n_docs, n_words, settings.seed)
     timings: list[Timing] = []
     penalties = _halvings(largest_penalty(documents))
@@ -215,130 +299,155 @@ def time_annealing(
         nonzeros = int(field.interactions.nnz)
         if nonzeros < settings.n_nonzeros // 16 and regressions.penalty > min(penalties):
             continue
-        seconds = quickest(
-            lambda field=field: log_weights_at(  # type: ignore[misc]
-                field,
-                lengths,
-                n_samples=settings.n_samples,
-                n_temperatures=settings.n_temperatures,
-                seed=settings.seed,
-                n_jobs=n_jobs,
-            )
-        )
-        timings.append(Timing("annealing", n_docs, n_words, 0, nonzeros, seconds))
+        seconds = quickest(partial(log_weights_at, field, lengths, **common))
+        timings.append(Timing(n_docs, n_words, 0, nonzeros, seconds))
         if nonzeros >= settings.n_nonzeros:
             break
     return timings
 
 
+TIMERS: dict[str, Callable[..., list[Timing]]] = {
+    "regressions": time_regressions,
+    "matrices": time_matrices,
+    "annealing": time_annealing,
+}
+
+
 def quickest(work: Callable[[], object]) -> float:
-    """Seconds of the quickest of some runs, more of them the shorter they are."""
-    best, spent, n_runs = np.inf, 0.0, 0
-    while n_runs == 0 or (spent < LEAST_SECONDS and n_runs < MOST_RUNS):
+    """Return the seconds of the quickest of some runs; the shorter they are, the more there are."""
+    seconds: list[float] = []
+    while not seconds or (sum(seconds) < MIN_SECONDS and len(seconds) < MAX_RUNS):
         started = time.perf_counter()
         work()
-        seconds = time.perf_counter() - started
-        best, spent, n_runs = min(best, seconds), spent + seconds, n_runs + 1
-    return float(best)
+        seconds.append(time.perf_counter() - started)
+    return min(seconds)
 
 
-def warm_up(settings: ScalingSettings) -> None:
-    """Have kernels compiled, so that no seconds are those of the compiler."""
+def warm_up(seed: int) -> None:
+    """Run all timers on a few counts, so that no seconds are those of the compiler."""
     counts = sparse.csr_array(np.random.default_rng(0).poisson(1.0, (12, 4)))
+    documents: dict[str, Any] = dict.fromkeys(("documents", "matrix_documents"), (12,))
+    words: dict[str, Any] = dict.fromkeys(("words", "matrix_words", "annealing_words"), (4,))
+    few: dict[str, Any] = dict.fromkeys(("n_samples", "n_temperatures"), 2)
     small = ScalingSettings(
-        documents=(12,),
-        words=(4,),
-        matrix_documents=(12,),
-        matrix_words=(4,),
-        topics=(2,),
-        annealing_words=(4,),
-        n_nonzeros=1,
-        field_documents=12,
-        n_samples=2,
-        n_temperatures=2,
-        seed=settings.seed,
+        **documents, **words, **few, topics=(2,), n_nonzeros=1, field_documents=12, seed=seed
     )
-    time_regressions(counts, small, 0.01, (12, 4))
-    time_matrices(counts, small, 0.01, (4, 2))
-    time_annealing(counts, small, 4)
+    for part, *size in trials_of(small):
+        TIMERS[part](counts, small, 0.01, size)
 
 
 def _halvings(largest: float) -> list[float]:
-    """Penalties from a half of `largest` down to where all pairs of words would depend."""
+    """Return penalties from a half of `largest` down to where all pairs of words depend."""
     return [largest * 0.5**n for n in range(1, 15)]
 
 
 def _nonzeros(regressions: NodeRegressions) -> int:
-    """Of Φ, both of a pair."""
+    """Return the nonzeros of Φ; each pair of words counts twice."""
     return int(regressions.field().interactions.nnz)
 
 
-class Power(NamedTuple):
-    """seconds ∝ size^exponent."""
+def powers(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the exponents of the sizes of each part: seconds ∝ ∏ size^exponent, least squares.
 
-    exponent: float
-    standard_error: float
-    """Of least squares; NaN if there are no more points than powers."""
-
-
-def powers(timings: list[Timing], names: tuple[str, ...]) -> dict[str, Power]:
-    """The powers of some sizes that fit the seconds best, all others alike.
-
-    Sizes that are the same in all timings have no power; of several that vary together, as `n_docs`
-    and `n_words` may, it is the least ones that fit.
+    Sizes that do not vary have no exponent. Of sizes that vary together, the smallest exponents
+    that fit are taken. Standard errors are None if there are no more rows than exponents.
     """
-    varied = [name for name in names if len({getattr(each, name) for each in timings}) > 1]
-    seconds = np.log([each.seconds for each in timings])
-    table = np.column_stack(
-        [np.ones(len(timings))]
-        + [np.log([getattr(each, name) for each in timings]) for name in varied]
+    found = []
+    for part, timings in grouped(rows, "part").items():
+        varied = [size for size in PUBLISHED[part] if len({row[size] for row in timings}) > 1]
+        seconds = np.log([row["seconds"] for row in timings])
+        logs = [np.log([row[size] for row in timings]) for size in varied]
+        table = np.column_stack([np.ones(len(timings)), *logs])
+        exponents, _, rank, _ = np.linalg.lstsq(table, seconds, rcond=None)
+        free = len(timings) - int(rank)
+        variance = ((seconds - table @ exponents) ** 2).sum() / free if free > 0 else np.nan
+        errors = np.sqrt(variance * np.diag(np.linalg.pinv(table.T @ table)))
+        for size, exponent, error in zip(varied, exponents[1:], errors[1:], strict=True):
+            power = {"part": part, "of": size, "exponent": exponent, "standard_error": error}
+            found.append({name: plain(each) for name, each in power.items()})
+    return found
+
+
+def findings(result: Any) -> list[Finding]:
+    """Compare the exponents with those of the paper."""
+    found = []
+    for part, (name, claim) in CLAIMS.items():
+        ours, too_large = [], []
+        for each in (each for each in result["powers"] if each["part"] == part):
+            exponent, size = each["exponent"], SYMBOLS[each["of"]]
+            ours.append(f"{exponent:.2f} ± {number(each['standard_error']):.2f} of {size}")
+            if exponent > PUBLISHED[part][each["of"]] + TOLERANCE:
+                too_large.append(size)
+        said = f"{claim}: exponents {', '.join(ours)}"
+        found.append(finding(name, said, too_large, LINEAR))
+    return found
+
+
+def tables(result: Any) -> list[Table]:
+    """Return exponents, and the seconds that they are fitted to."""
+    why = "as published" if result["penalty_is_published"] else "as 1 gives next to no nonzeros"
+    exponents = Table(
+        "Exponents of seconds",
+        (
+            Column("part", "part"),
+            Column("of", lambda each: SYMBOLS[each["of"]]),
+            Column("ours", "exponent", ".2f", "standard_error"),
+            Column("published", lambda each: PUBLISHED[each["part"]][each["of"]]),
+        ),
+        result["powers"],
+        f"{result['corpus']}: {result['documents']:,} documents, {result['words']:,} words; "
+        f"{result['threads']} threads on {result['cores']} cores. λ = {result['penalty']:.4g} of "
+        f"regressions and topic matrices, {why}; annealing: 50 lengths, {result['samples']} "
+        f"samples, {result['temperatures']} temperatures.",
+        headings=2,
     )
-    found, _, rank, _ = np.linalg.lstsq(table, seconds, rcond=None)
-    free = len(timings) - int(rank)
-    variance = ((seconds - table @ found) ** 2).sum() / free if free > 0 else np.nan
-    errors = np.sqrt(variance * np.diag(np.linalg.pinv(table.T @ table)))
-    return {name: Power(float(found[1 + i]), float(errors[1 + i])) for i, name in enumerate(varied)}
+    seconds = []
+    for part, rows in grouped(result["rows"], "part").items():
+        sizes = [size for size in SYMBOLS if any(row[size] for row in rows)]
+        columns = (
+            *(Column(SYMBOLS[size], size, ",") for size in sizes),
+            Column("seconds", "seconds", ".3f"),
+        )
+        seconds.append(Table(TITLES[part], columns, rows, headings=len(sizes)))
+    return [exponents, *seconds]
 
 
-@dataclass(frozen=True, eq=False)
-class Scaling:
-    """All three parts."""
-
-    settings: ScalingSettings
-    penalty: float
-    is_published: bool
-    """Whether λ is the published one."""
-    timings: tuple[Timing, ...]
-
-    def of(self, part: str) -> list[Timing]:
-        """The timings of one part."""
-        return [each for each in self.timings if each.part == part]
-
-    @property
-    def powers(self) -> Mapping[str, dict[str, Power]]:
-        """Of each part, those of its sizes."""
-        return {
-            "regressions": powers(self.of("regressions"), ("n_docs", "n_words")),
-            "matrices": powers(self.of("matrices"), ("n_docs", "n_words", "n_topics")),
-            "annealing": powers(self.of("annealing"), ("nonzeros", "n_words")),
-        }
+def headline(result: Any) -> Headline:
+    """Return the growth of the regressions."""
+    ours = [
+        f"{SYMBOLS[each['of']]}^{text(each['exponent'], '.2f')}"
+        for each in result["powers"]
+        if each["part"] == "regressions"
+    ]
+    return Headline("growth of the seconds of regressions", " ".join(ours), "n^1 p^1, at most")
 
 
-def steps(
-    counts: sparse.csr_array, settings: ScalingSettings, penalty: float, n_jobs: int | None = None
-) -> Iterator[tuple[str, Callable[[], list[Timing]]]]:
-    """What is to be measured, each with a name that can be one of a file."""
-    for n in settings.documents:
-        for p in settings.words:
-            yield (
-                f"regressions-{n}-{p}",
-                lambda n=n, p=p: [time_regressions(counts, settings, penalty, (n, p), n_jobs)],  # type: ignore[misc]
-            )
-    for p in settings.matrix_words:
-        for k in settings.topics:
-            yield (
-                f"matrices-{p}-{k}",
-                lambda p=p, k=k: time_matrices(counts, settings, penalty, (p, k), n_jobs),  # type: ignore[misc]
-            )
-    for p in settings.annealing_words:
-        yield f"annealing-{p}", lambda p=p: time_annealing(counts, settings, p, n_jobs)  # type: ignore[misc]
+def _draw(figure: Any, result: Any, _: Any) -> None:
+    figure.set_size_inches(12, 4.5)
+    sides = ("n_words", "n_docs"), ("n_topics", "n_words", "n_docs"), ("nonzeros", "n_words")
+    panels, parts = figure.subplots(1, len(TITLES)), grouped(result["rows"], "part")
+    for axes, part, (x, *others) in zip(panels, TITLES, sides, strict=True):
+        for line in grouped(parts[part], *others).values():
+            label = ", ".join(f"{SYMBOLS[size]} = {line[0][size]:,}" for size in others)
+            axes.loglog([row[x] for row in line], [row["seconds"] for row in line], label=label)
+        axes.tick_params(axis="x", which="minor", labelbottom=False)  # they would overlap
+        if x != "nonzeros":
+            marked = sorted({row[x] for row in parts[part]})
+            axes.set_xticks(marked, [f"{size:,}" for size in marked])
+        axes.set_title(TITLES[part])
+        axes.set_xlabel(SYMBOLS[x])
+        axes.legend(fontsize="small")
+    panels[0].set_ylabel("seconds")
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figure 4",
+    shows="How the seconds of fitting grow with documents, words, topics and nonzeros.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: findings(found.result),
+    figures=(Figure("", "Figure 4: seconds against sizes, both logarithmic", _draw),),
+    data=lambda result: data_note(ANY_WIKIPEDIA, result["corpus"]),
+)

@@ -16,20 +16,19 @@ from unittest import mock
 from scipy import sparse
 
 import pipeline.reproduce.run as command
-from pipeline.reproduce.inouye2015 import dependencies_view as lpmrf_dependencies
-from pipeline.reproduce.inouye2015 import perplexity_view as lpmrf_perplexity
-from pipeline.reproduce.inouye2015 import scaling as timed
-from pipeline.reproduce.inouye2015 import scaling_view as lpmrf_scaling
+from pipeline.reproduce.inouye2015 import dependencies as lpmrf_dependencies
+from pipeline.reproduce.inouye2015 import perplexity as lpmrf_perplexity
+from pipeline.reproduce.inouye2015 import scaling as lpmrf_scaling
 from pipeline.reproduce.settings import EXPERIMENTS, ReproduceSettings
 from tests.pipeline.allocation.test_letter_pairs import pairs_lines
 from tests.pipeline.reproduce.aldebakel2022.test_experiments import OPTIONS as OF_THEMES
 from tests.pipeline.reproduce.aldebakel2022.test_experiments import write_themes
 from tests.pipeline.reproduce.cemgil2019.test_views import SMALL as SMALL_BAM
 from tests.pipeline.reproduce.cemgil2019.test_views import TABLES, abalone_lines
+from tests.pipeline.reproduce.inouye2015.test_dependencies import PUBLISHED_WORDS, drawn_counts
 from tests.pipeline.reproduce.inouye2015.test_perplexity import SMALL as SMALL_PERPLEXITY
 from tests.pipeline.reproduce.inouye2015.test_perplexity import documents
-from tests.pipeline.reproduce.inouye2015.test_views_2 import PUBLISHED_WORDS, drawn_counts
-from tests.pipeline.reproduce.inouye2015.test_views_2 import SMALL as SMALL_SCALING
+from tests.pipeline.reproduce.inouye2015.test_scaling import SMALL as SMALL_SCALING
 from tests.pipeline.reproduce.support import SMALL, few_counts
 
 STORED = Path(__file__).with_suffix(".json")
@@ -66,8 +65,8 @@ def small_results(directory):
         for target, name, value in (
             (command, "write_figures", lambda *_: []),
             *((module, *each) for module, values in small.items() for each in values.items()),
-            (lpmrf_perplexity, "QUICK_EFFORT", vars(SMALL_PERPLEXITY)),
-            (timed, "LEAST_SECONDS", 0.0),
+            (lpmrf_perplexity, "QUICK_BUDGET", vars(SMALL_PERPLEXITY)),
+            (lpmrf_scaling, "MIN_SECONDS", 0.0),
         ):
             stack.enter_context(mock.patch.object(target, name, value))
         few = {"n_samples": 3, "n_temperatures": 3}
