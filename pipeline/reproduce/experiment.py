@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pipeline.reproduce.tables import grouped
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -132,3 +134,9 @@ def panels(figure: Any, n_panels: int, n_columns: int = 3, **shared: Any) -> Any
     for axes in grid.flat[n_panels:]:
         axes.set_axis_off()
     return grid
+
+
+def draw_lines(axes: Any, rows: Sequence[Any], x: str, y: str, by: str, label: str = "{}") -> None:
+    """Draw `y` over `x`, a line for each value of rows under the name `by`."""
+    for value, of in grouped(rows, by).items():
+        axes.plot([row[x] for row in of], [row[y] for row in of], label=label.format(value))

@@ -18,7 +18,7 @@ from pipeline.figures.style import INK
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_document
 from pipeline.reproduce.claims import finding
-from pipeline.reproduce.experiment import Experiment, Figure, Found
+from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines
 from pipeline.reproduce.tables import Headline, Table, grouped, text, text_table
 from pipeline.reproduce.trials import group_of, run_trials, scaled
 
@@ -180,8 +180,7 @@ def _draw(figure: Any, result: Any, column: str, label: str) -> Any:
     axes = figure.subplots()
     if column == "estimate":
         axes.axhline(result["exact"], color=INK, label="exact")
-    for name, rows in grouped(result["rows"], "estimator").items():
-        axes.plot([row["samples"] for row in rows], [row[column] for row in rows], label=name)
+    draw_lines(axes, result["rows"], "samples", column, "estimator")
     axes.set_xlabel("samples")
     axes.set_ylabel(label)
     axes.legend()

@@ -1,4 +1,4 @@
-"""The estimators that Buntine 2009 compares, by the names it gives them, and the one of ours."""
+"""Estimators of Buntine 2009, by their names in the paper, and one of ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evaluation.estimate import LikelihoodEstimate
 
 REFINED = "LRS refined"
-"""Not in the paper: left to right, sequential, as `evaluation.log_likelihood` does it."""
+"""Sequential left-to-right estimator of `evaluation.log_likelihood`, which is not in the paper."""
 ESTIMATORS: dict[str, Callable[..., LikelihoodEstimate]] = {
     "HM": harmonic_mean,
     "MFI 1st": mean_field_is_1,

@@ -2,17 +2,15 @@
 
 The paper draws its documents from models of news that are not available. Here the known model is
 drawn, too, of the same size: topics ~ Dirichlet(0.1 V · base), where base is Zipf's law over the V
-words, so that topics share their frequent words in part and have words of their own, as topics of
-text without stop words do; θ ~ Dirichlet(1 / K), so that most documents are of a few topics;
-lengths of 151 tokens on average.
+words, so that topics share some of their frequent words, as topics of text without stop words do;
+θ ~ Dirichlet(1 / K), so that most documents are of a few topics; 151 tokens on average.
 
 LDA is then learned from the first I documents for each number of topics, and each estimator scores
 the same held-out documents. Learning is collapsed Gibbs sampling with fixed symmetric priors, the
-alpha of the truth for each topic whatever their number, and eta = 0.1 a word. With learned priors a
-superfluous topic is all but switched off and costs next to nothing; fixed ones are what the paper's
-"vanilla LDA" has. Each model goes on from the best of some random starts, by the variational bound
-on documents that it is learned from: a single start often has two true topics in one and another in
-two, and loses more by that than by a wrong number of topics.
+alpha of the truth for any number of topics, and eta = 0.1 a word. With learned priors a superfluous
+topic has almost no tokens and costs almost nothing; the paper's "vanilla LDA" has fixed ones. Each
+model continues the best of some random starts, by the variational bound on training documents: a
+single start often merges two true topics and splits another, which costs more than a wrong number.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ from pipeline.figures.style import INK, MUTED
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_lengths, draw_topics, zipf_word_prior
 from pipeline.reproduce.claims import finding
-from pipeline.reproduce.experiment import Experiment, Figure, Found
+from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text, text_table
 from pipeline.reproduce.trials import group_of, run_trials, scaled
 
@@ -335,14 +333,11 @@ def findings(result: Any) -> Iterator[Finding]:
 
 
 def _draw_by_size(figure: Any, result: Any, _: Any) -> None:
-    truth = result["true_perplexity"]
-    panels = figure.subplots(1, len(truth), sharex=True, sharey=True)
-    for axes, (name, rows) in zip(
-        panels, grouped(result["rows"], "estimator").items(), strict=True
-    ):
-        for k, of in grouped(rows, "topics").items():
-            _plot(axes, of, "training_documents", f"K = {k}")
-        axes.axhline(truth[name], color=INK, linestyle="--", label="true")
+    by_estimator = grouped(result["rows"], "estimator").items()
+    panels = figure.subplots(1, len(by_estimator), sharex=True, sharey=True)
+    for axes, (name, rows) in zip(panels, by_estimator, strict=True):
+        draw_lines(axes, rows, "training_documents", "perplexity", "topics", "K = {}")
+        axes.axhline(result["true_perplexity"][name], color=INK, linestyle="--", label="true")
         axes.set_title(name)
         axes.set_xlabel("training documents")
     panels[0].set_ylabel("perplexity")
@@ -355,8 +350,7 @@ def _draw_by_topics(figure: Any, result: Any, _: Any) -> None:
     panels = figure.subplots(1, len(by_size), sharex=True, squeeze=False)[0]
     for axes, (size, rows) in zip(panels, by_size.items(), strict=True):
         axes.axvline(result["true_topics"], color=MUTED, linestyle="--")
-        for name, of in grouped(rows, "estimator").items():
-            _plot(axes, of, "topics", name)
+        draw_lines(axes, rows, "topics", "perplexity", "estimator")
         axes.set_xscale("log")
         axes.set_xticks(candidates, [str(k) for k in candidates], rotation=90)
         axes.minorticks_off()
@@ -364,10 +358,6 @@ def _draw_by_topics(figure: Any, result: Any, _: Any) -> None:
         axes.set_xlabel("topics")
     panels[0].set_ylabel("perplexity")
     panels[-1].legend()
-
-
-def _plot(axes: Any, rows: list[dict[str, Any]], x: str, label: str) -> None:
-    axes.plot([row[x] for row in rows], [row["perplexity"] for row in rows], label=label)
 
 
 EXPERIMENT = Experiment(

@@ -194,20 +194,20 @@ def findings(result: Any) -> Iterator[Finding]:
     def of(estimator: str, column: str) -> Any:
         return np.array([rows[estimator][column] for rows in by_gamma.values()])
 
-    def claim(name: str, text: str, holds: Any, paper: str = "") -> Finding:
-        return finding(name, text, [f"gamma = {gamma}" for gamma in gammas[~holds]], paper)
+    def claim(name: str, sentence: str, holds: Any, paper: str = "") -> Finding:
+        return finding(name, sentence, [f"gamma = {gamma}" for gamma in gammas[~holds]], paper)
 
     for key, name, paper in (("lrs", "LRS", "LRS is unbiased."), ("refined", REFINED, "")):
-        text, holds = f"mean error of {name}: |t| < {MAX_T}", np.abs(of(name, "t")) < MAX_T
-        yield claim(f"{key}-centred", text, holds, paper)
+        is_centred = np.abs(of(name, "t")) < MAX_T
+        yield claim(f"{key}-centred", f"mean error of {name}: |t| < {MAX_T}", is_centred, paper)
         t = (of(name, "ratio") - 1) / of(name, "ratio_standard_error")
-        text = f"p / exact of {name} is 1: |t| < {MAX_T}"
-        yield claim(f"{key}-unbiased", text, np.abs(t) < MAX_T)
-    text, holds = "mean error of HM, up to gamma = 1: t < -5", of("HM", "t") < -5
-    yield claim("hm-too-low", text, holds | (gammas > 1), "The harmonic mean is biased.")
+        sentence = f"p / exact of {name} is 1: |t| < {MAX_T}"
+        yield claim(f"{key}-unbiased", sentence, np.abs(t) < MAX_T)
+    is_low, sentence = of("HM", "t") < -5, "mean error of HM, up to gamma = 1: t < -5"
+    yield claim("hm-too-low", sentence, is_low | (gammas > 1), "The harmonic mean is biased.")
     lrs, lr = (of(name, "standard_deviation") for name in ("LRS", "LR"))
-    text = "st. dev. of LRS no larger than of LR"
-    yield claim("lrs-no-noisier", text, lrs <= lr, "LRS has less variance than LR.")
+    sentence = "st. dev. of LRS no larger than of LR"
+    yield claim("lrs-no-noisier", sentence, lrs <= lr, "LRS has less variance than LR.")
 
 
 def _draw(figure: Any, result: Any, errors: Any) -> None:

@@ -1,8 +1,8 @@
 """Capdevila et al. 2018, Figure 3: log-likelihood of real documents against the samples spent.
 
-βΓ-PFA of up to 100 topics over the whole vocabulary: nobody knows the exact values, but estimators
-that are unbiased rise towards them from below, the harmonic mean falls towards them from above, and
-which of them does so with fewer samples, and in less time, can be seen.
+βΓ-PFA of up to 100 topics over the whole vocabulary. The exact values are unknown, but unbiased
+estimators rise towards them from below, and the harmonic mean falls towards them from above: the
+figure shows the samples and the seconds that each needs.
 
 The paper scores documents that it trained on, too; here those that are scored are held out.
 """
@@ -26,7 +26,15 @@ from pipeline.reproduce.capdevila2018.runs import (
     last_rows,
 )
 from pipeline.reproduce.counts import corpora_of
-from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, panels, plain
+from pipeline.reproduce.experiment import (
+    Experiment,
+    Figure,
+    Found,
+    data_note,
+    draw_lines,
+    panels,
+    plain,
+)
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text
 from pipeline.reproduce.trials import group_of, scaled
 
@@ -177,9 +185,8 @@ def _draw(against: str) -> Callable[[Any, Any, Any], None]:
         drawn = panels(figure, len(by_corpus)).flat
         drawn[0].set_ylabel("log-likelihood, nats")
         for axes, (corpus, rows) in zip(drawn, by_corpus.items(), strict=False):
-            for name, of in grouped(rows, "estimator").items():
-                totals = [row["log_likelihood"] for row in of]
-                axes.semilogx([row[against] for row in of], totals, label=name)
+            draw_lines(axes, rows, against, "log_likelihood", "estimator")
+            axes.set_xscale("log")
             axes.set_title(corpus)
             axes.set_xlabel(against)
         drawn[0].legend()

@@ -5,8 +5,8 @@ The paper's measure, of D documents whose exact probabilities are p_d and estima
 
     KL = Σ_d P_d log2(P_d / P̂_d),   P_d = p_d / Σ_c p_c,   P̂_d = p̂_d / Σ_c p̂_c
 
-It hardly sees documents that are improbable, and not at all a factor that all estimates have in
-common. Beside it therefore: the mean of p̂_d / p_d - 1, which is 0 for an unbiased estimator, and
+It hardly depends on improbable documents, and not at all on a factor common to all estimates. The
+tables therefore also have the mean of p̂_d / p_d - 1, which is 0 for an unbiased estimator, and
 mean and root mean square of log p̂_d - log p_d.
 """
 
@@ -143,7 +143,7 @@ def truth(
     n_jobs: int | None = None,
     on_documents: Callable[[int], object] = lambda _: None,
 ) -> Floats:
-    """Return (D,), exact log p of counts and length; `on_documents` is called with how many.
+    """Return (D,), exact log p of counts and length, and report the documents of each part.
 
     Raises ExactCostError if documents are too long for so many topics.
     """
@@ -156,9 +156,9 @@ def truth(
 
 
 def about(corpus: str, chosen: Selected, exact: Floats) -> dict[str, Any]:
-    """Return what there is to say of the documents of a corpus.
+    """Return the name of a corpus and numbers of its documents.
 
-    Effective documents: how many of equal probability have the entropy of P.
+    So many effective documents of equal probability have the entropy of P.
     """
     log_p = exact - logsumexp(exact)
     return {

@@ -158,8 +158,7 @@ def cached_scores(
 ) -> dict[Run, dict[str, Any]]:
     """Return the scores of all runs, computed if they are not cached.
 
-    Progress is in samples that go over each document once. L2R goes over the words before each
-    word; ours does so for short documents at most.
+    Progress is in samples that read each document once. L2R reads the words before each word again.
     """
     mean_words = max(1.0, documents.nnz / documents.shape[0])
 
