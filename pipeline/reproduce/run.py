@@ -59,9 +59,6 @@ def check(settings: ReproduceSettings, experiment: str = "") -> None:
 
     `reproduce --all` names no experiment: it takes no setting that only some of them have.
     """
-    check_seed(settings.seed)
-    check_least(settings, pairs=2, held_out=2, topics=1, scored=2, max_tokens=2)
-    check_least(settings, particles=2, repeats=2, moves=0, words=2, documents=20)
     remedy = ": give it with the experiment, whose result --all then takes as it is"
     if experiment:
         remedy = f", not {experiment}: leave it out"
@@ -70,6 +67,9 @@ def check(settings: ReproduceSettings, experiment: str = "") -> None:
         if names and experiment not in names and value != each.default:
             option = "--" + each.name.replace("_", "-")
             raise UsageError(f"{option} is for {' or '.join(names)}{remedy}")
+    check_seed(settings.seed)
+    check_least(settings, pairs=2, held_out=2, topics=1, scored=2, max_tokens=2)
+    check_least(settings, particles=2, repeats=2, moves=0, words=2, documents=20)
 
 
 def print_reproduction(result: dict[str, Any]) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from scipy import sparse
 
 import pipeline.reproduce.run as command
-from tests.pipeline.reproduce.support import SMALL
+from tests.pipeline.reproduce.support import SMALL, few_counts, write_tables
 
 
 @pytest.fixture
@@ -22,6 +23,15 @@ def quick(monkeypatch):
     for module, values in SMALL.items():
         for name, value in values.items():
             monkeypatch.setattr(module, name, value)
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A directory with counts.npz, more.npz, abalone.csv and pairs.csv."""
+    for seed, name in enumerate(("counts", "more")):
+        sparse.save_npz(tmp_path / f"{name}.npz", few_counts(seed))
+    write_tables(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

@@ -20,16 +20,13 @@ from pipeline.reproduce.inouye2015 import dependencies as lpmrf_dependencies
 from pipeline.reproduce.inouye2015 import perplexity as lpmrf_perplexity
 from pipeline.reproduce.inouye2015 import scaling as lpmrf_scaling
 from pipeline.reproduce.settings import EXPERIMENTS, ReproduceSettings
-from tests.pipeline.allocation.test_letter_pairs import pairs_lines
 from tests.pipeline.reproduce.aldebakel2022.test_experiments import OPTIONS as OF_THEMES
 from tests.pipeline.reproduce.aldebakel2022.test_experiments import write_themes
-from tests.pipeline.reproduce.cemgil2019.test_views import SMALL as SMALL_BAM
-from tests.pipeline.reproduce.cemgil2019.test_views import TABLES, abalone_lines
 from tests.pipeline.reproduce.inouye2015.test_dependencies import PUBLISHED_WORDS, drawn_counts
 from tests.pipeline.reproduce.inouye2015.test_perplexity import SMALL as SMALL_PERPLEXITY
 from tests.pipeline.reproduce.inouye2015.test_perplexity import documents
 from tests.pipeline.reproduce.inouye2015.test_scaling import SMALL as SMALL_SCALING
-from tests.pipeline.reproduce.support import SMALL, few_counts
+from tests.pipeline.reproduce.support import SMALL, few_counts, write_tables
 
 STORED = Path(__file__).with_suffix(".json")
 PROTOCOLS: dict[Any, Any] = {
@@ -42,7 +39,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "buntine-table-1": {"pairs": 4},
     "l2r-kl": {"counts": "few.npz"},
     "l2r-convergence": {"counts": "few.npz"},
-    **TABLES,
+    "bam-abalone": {"table": "abalone.csv"},
+    "bam-letters": {"table": "pairs.csv"},
+    "bam-decompositions": {"table": "pairs.csv"},
     "lpmrf-classic3": _PERPLEXITY,
     "lpmrf-wikipedia": _PERPLEXITY,
     "lpmrf-dependencies": {"counts": "counts.npz", "penalty": 0.1, "length_scale": 1.5},
@@ -57,14 +56,13 @@ def settings_of(experiment):
 def small_results(directory):
     """Run all of them there, without pictures; by experiment what is in the JSON files."""
     _write_data(directory)
-    small = SMALL | SMALL_BAM
     with ExitStack() as stack:
         stack.enter_context(chdir(directory))
         for module, protocol in PROTOCOLS.items():
             stack.enter_context(mock.patch.object(module, "protocol", _given(protocol)))
         for target, name, value in (
             (command, "write_figures", lambda *_: []),
-            *((module, *each) for module, values in small.items() for each in values.items()),
+            *((module, *each) for module, values in SMALL.items() for each in values.items()),
             (lpmrf_perplexity, "QUICK_BUDGET", vars(SMALL_PERPLEXITY)),
             (lpmrf_scaling, "MIN_SECONDS", 0.0),
         ):
@@ -86,8 +84,7 @@ def _given(small):
 
 def _write_data(directory):
     write_themes(directory)
-    (directory / "abalone.csv").write_text("\n".join(abalone_lines()) + "\n")
-    (directory / "pairs.csv").write_text("\n".join(pairs_lines()) + "\n")
+    write_tables(directory)
     sparse.save_npz(directory / "few.npz", few_counts())
     sparse.save_npz(directory / "documents.npz", documents())
     counts = sparse.hstack([drawn_counts()] * (len(PUBLISHED_WORDS) // 9 + 1), format="csr")

@@ -11,25 +11,32 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from corpora import CorpusFormatError
 from evaluation.allocation.log_marginal import log_marginal
 from evaluation.allocation.marginal_estimate import MarginalEstimate
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_of_counts
 from pipeline.cache.results import ResultCache
+from pipeline.reproduce.cemgil2019 import abalone
 from pipeline.reproduce.cemgil2019.abalone import (
+    COLUMNS,
     CP,
     AbaloneBudget,
     ages_of,
     bins_of,
     classes_of,
     complete_graph,
+    read_abalone,
     sampled_classes,
     tensor_of,
 )
 from pipeline.reproduce.cemgil2019.letters import GRAPHS, NMF, SYMMETRIC, _preferred
 from pipeline.reproduce.cemgil2019.rank_scores import Curves, score_rows
 from pipeline.reproduce.cemgil2019.scores import SCORING, WITH_MOVES, score
+from pipeline.reproduce.settings import ReproduceSettings
+from tests.pipeline.reproduce.support import abalone_lines, places, shifted
+from tests.shared_data import shared_file
 
 SMALL = AbaloneBudget(20, 2, 2, 3, n_bins=2, class_rank=2)
 
@@ -200,3 +207,72 @@ def test_classes_that_say_nothing_of_age_are_not_found_to():
     assert [each["animals"] for each in older["classes"]] == np.bincount(classes).tolist()
     one = ages_of(noise, np.zeros(500, dtype=np.int64))
     assert (one["kruskal_wallis"], one["probability"]) == (0.0, 1.0)
+
+
+def test_findings_tell_where_they_fail(quick, place):
+    given = ReproduceSettings(table=str(place / "abalone.csv"), threads=1)
+    result = abalone.run(given, ResultCache()).result
+    rings, classes = np.arange(60) % 3 + 5, np.arange(60) // 20
+    result["ages"] |= ages_of(rings, classes)
+    for by, failed in ((-1e6, 1), (1e6, 0)):
+        made = result | {"rows": [shifted(row, by) for row in result["rows"]]}
+        failed_at = places(abalone.EXPERIMENT, made)
+        of_graph = [at for claim, at in failed_at.items() if "CP above" in claim]
+        assert [len(each) for each in of_graph] == [failed] * 10
+        assert all(each[0].startswith("rank 3") for each in of_graph if each)
+        of_ages = [at for claim, at in failed_at.items() if "ages" in claim]
+        assert of_ages == [["classes 1 and 2", "classes 2 and 3"]]
+        (differ,) = (at for claim, at in failed_at.items() if "in age" in claim)
+        assert differ[0].startswith("p = ")
+    result["ages"]["classes"].pop()
+    of_ages = [at for claim, at in places(abalone.EXPERIMENT, result).items() if "ages" in claim]
+    assert of_ages[0][-1] == "1 classes, which are empty"
+
+
+def test_abalone_with_or_without_a_header(tmp_path):
+    lines = abalone_lines(5)
+    path = tmp_path / "a.csv"
+    found = []
+    for header in (
+        None,
+        ",".join(COLUMNS),
+        "sex,length,diameter,height,whole weight,shucked_weight,Viscera weight,Shell weight,rings",
+    ):
+        path.write_bytes("\r\n".join([*([header] if header else []), *lines, ""]).encode())
+        found.append(read_abalone(str(path)))
+    for measurements, rings in found:
+        assert measurements.shape == (5, 7)
+        assert measurements[0].tolist() == [float(x) for x in lines[0].split(",")[1:8]]
+        assert rings.tolist() == [int(line.split(",")[-1]) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "no row"),
+        (",".join(COLUMNS) + "\n", "no row"),
+        ("Sex,Length\nM,1\n", "line 1: expected the columns"),
+        ("M,1,1,1,1,1,1,1\n", "line 1: expected M, F or I"),
+        ("M,1,1,1,1,1,1,1,9\nX,1,1,1,1,1,1,1,9\n", "line 2: expected M, F or I"),
+        ("M,1,1,1,1,1,1,1,9\nM,1,1,-1,1,1,1,1,9\n", "line 2"),
+        ("M,1,1,1,1,1,1,1,9.5\n", "line 1"),
+        ("M,1,1,nan,1,1,1,1,9\n", "line 1"),
+        ("M,1,1,x,1,1,1,1,9\n", "line 1"),
+        ("M,1,1,1,1,1,1,1,9\n" * 9, "measurement 1 has 1 different values"),
+    ],
+)
+def test_abalones_that_cannot_be_read(text, complaint, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(CorpusFormatError, match=complaint):
+        abalone.run(ReproduceSettings(table=str(path), threads=1), ResultCache())
+    path.write_bytes(b"M,1,\xff\xfe")
+    with pytest.raises(CorpusFormatError, match="no CSV of abalones"):
+        read_abalone(str(path))
+
+
+@pytest.mark.shared
+def test_the_real_abalones():
+    measurements, rings = read_abalone(str(shared_file("abalone/abalone.csv")))
+    assert measurements.shape == (4177, 7)
+    assert (rings.min(), rings.max()) == (1, 29)

@@ -14,6 +14,7 @@ from models.allocation.model import AllocationModel
 from pipeline.reproduce.cemgil2019.decompositions import (
     BAYESIAN,
     COORDINATE_DESCENT,
+    EXPERIMENT,
     PEERS,
     PROJECTED_GRADIENT,
     DecompositionsBudget,
@@ -30,6 +31,7 @@ from pipeline.reproduce.cemgil2019.factor_quality import (
     squared_loss,
 )
 from pipeline.reproduce.cemgil2019.projected_gradient_nmf import projected_gradient_nmf
+from tests.pipeline.reproduce.support import places
 
 SMALL = DecompositionsBudget(30, 2, 2, 5, rank=2)
 
@@ -183,3 +185,17 @@ def test_means_and_errors():
     expected = {"sparsity": (0.6, 0.1), "squared_loss": (2.0, 1.0), "kl_divergence": (2.0, 0.0)}
     for name, wanted in expected.items():
         assert (row[name], row[f"{name}_standard_error"]) == pytest.approx(wanted)
+
+
+def test_findings_compare_with_projected_gradients():
+    values = {"sparsity": 0.5, "unscaled_sparsity": 0.5, "squared_loss": 5.0, "kl_divergence": 5.0}
+    rows = [{"method": "ALS-PGD", "a": None, **values}]
+    for method in BAYESIAN:
+        rows.append({"method": method, "a": 0.1, **dict.fromkeys(values, 9.0)})
+        rows.append({"method": method, "a": 1.0, **values, "kl_divergence": None})
+        rows.append({"method": method, "a": 9.0, **dict.fromkeys(values, 0.1)})
+    failed = places(EXPERIMENT, {"rows": rows})
+    assert failed.pop("SMC: lower KL divergence than ALS-PGD") == ["a = 0.1", "a = 1"]
+    assert failed["VB: sparser than ALS-PGD"] == ["a = 1", "a = 9"]
+    assert failed["SMC: higher squared loss than ALS-PGD"] == ["a = 1", "a = 9"]
+    assert len(failed) == 4 * 3 - 1

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from evaluation.allocation.log_marginal import log_marginal
+from pipeline.cache.results import ResultCache
+from pipeline.reproduce.cemgil2019 import letters
 from pipeline.reproduce.cemgil2019.letters import (
     GRAPHS,
     NMF,
@@ -15,6 +17,8 @@ from pipeline.reproduce.cemgil2019.letters import (
     model_of,
 )
 from pipeline.reproduce.cemgil2019.scores import SCORING, Budget, score
+from pipeline.reproduce.settings import ReproduceSettings
+from tests.pipeline.reproduce.support import places, shifted
 
 SMALL = Budget(50, 3, 3, 5)
 
@@ -84,3 +88,29 @@ def test_what_is_tied_is_seen_in_the_scores():
             for graph in GRAPHS
         }
         assert found[preferred]["repeats"].min() > found[other]["repeats"].max()
+
+
+def test_findings_tell_where_they_fail(quick, place):
+    given = ReproduceSettings(table=str(place / "pairs.csv"), threads=1)
+    result = letters.run(given, ResultCache()).result
+    rows = []
+    for row in result["rows"]:
+        at = (row["a"], row["rank"])
+        raised = (row["graph"] == NMF) == (row["a"] == 1.0) and at != (1.0, 2)
+        is_smc = (row["graph"], row["method"], *at) == (SYMMETRIC, "smc", 1.0, 2)
+        rows.append(shifted(row, 1e5 * raised + 1e3 * is_smc))
+    best = [row | {"rank": 1} for row in result["best"]]
+    failed = places(letters.EXPERIMENT, result | {"rows": rows, "best": best})
+    assert failed["a = 1, SMC: NMF above symmetric NMF from rank 2 on"] == ["rank 2"]
+    assert failed["a = 0.001, SMC: symmetric NMF above NMF at 90% of ranks"] == []
+    assert failed["a = 0.001, VB: symmetric NMF not above NMF throughout"] == ["any rank"]
+    assert failed["a = 1: the best rank of VB below that of SMC"][0] == f"{NMF} (1 and 1)"
+    at_1 = "a = 1: NMF above symmetric NMF at rank 1, where all methods are exact"
+    assert failed[at_1] == []
+    lowered = [shifted(row, -5.0 * (row["method"] == "smc")) for row in rows]
+    claims = places(letters.EXPERIMENT, result | {"rows": lowered})
+    assert "rank 1" in claims[f"a = 1, {NMF}: SMC no lower than the bound of VB"]
+    assert "rank 1" not in failed[f"a = 1, {NMF}: SMC no lower than the bound of VB"]
+    curves = letters.Curves({"rows": rows, "best": best})
+    by_smc = letters._preferred(curves, "smc", 1.0)
+    assert (by_smc["nmf"], by_smc["symmetric"], by_smc["not_told_apart"]) == ([1], [2], [])
