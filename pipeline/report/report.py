@@ -27,12 +27,7 @@ from pipeline.report.figures import all_figures, comparison_figures
 from pipeline.report.likelihood_section import likelihood_section
 from pipeline.report.page import render
 from pipeline.report.provenance_section import provenance_section
-from pipeline.report.sections import (
-    DocumentsSection,
-    LikelihoodSection,
-    Report,
-    RunReport,
-)
+from pipeline.report.sections import DocumentsSection, LikelihoodSection, Report, RunReport
 from pipeline.report.topics_section import topics_section
 from pipeline.report.training_section import training_section
 from pipeline.runs.loaded_run import LoadedRun
