@@ -3,24 +3,19 @@
 A mapped array takes memory for the pages that are read; `release` frees them.
 """
 
-from __future__ import annotations
-
 import io
 import mmap
 import os
 import secrets
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora.files import TEMPORARY_SUFFIX
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 HEADER_BYTES = 128
 """Bytes of NumPy's header for a one-dimensional array of any length."""
@@ -59,7 +54,7 @@ class ArrayFile:
         for start in range(0, self.size, step):
             yield self.read(start, min(start + step, self.size))
 
-    def converted(self, dtype: type[np.integer]) -> ArrayFile:
+    def converted(self, dtype: type[np.integer]) -> "ArrayFile":
         """Return itself, or a copy of another type that replaces it."""
         if self.dtype == dtype:
             return self

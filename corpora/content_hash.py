@@ -4,20 +4,15 @@ It is the SHA-256 of a line `name dtype shape` and the bytes of each array in tu
 the bytes of a JSON list, which is never in memory as a whole.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from corpora.string_column import StringColumn
+from corpora.string_column import StringColumn
 
 
 class Content(NamedTuple):

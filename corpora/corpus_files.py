@@ -1,25 +1,19 @@
 """Header and arrays of a corpus on disk; `corpora.corpus` describes the layout."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from corpora.array_file import ArrayFile
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
 from corpora.files import atomic_write_text, remove_partial_files, sha256_of, sync_directory
 from corpora.string_column import StringColumn
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from corpora.array_file import ArrayFile
 
 FORMAT = "wikitopics corpus"
 FORMAT_VERSION = 2

@@ -1,20 +1,14 @@
 """Counting of tokens as bags of words, block by block."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from corpora.corpus_writer import Bags
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from corpora.tokens.block import TokenBlock
+from corpora.tokens.block import TokenBlock
 
 
 @dataclass(frozen=True)

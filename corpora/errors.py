@@ -1,7 +1,5 @@
 """One error class for each failure that a caller can act on."""
 
-from __future__ import annotations
-
 
 class CorpusFormatError(ValueError):
     """Data do not have the form of their format; the message names the file and the place."""

@@ -1,16 +1,12 @@
 """Atomic writing of files: write beside the target, fsync, rename."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import secrets
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import IO
 
 PathLike = str | os.PathLike[str]
 TEMPORARY_SUFFIX = ".partial"

@@ -3,22 +3,15 @@
 A package such as filelock would not name the process that holds the lock, which messages show.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.errors import StoreLockedError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from corpora.files import PathLike
-
+from corpora.files import PathLike
 
 TRIES, TRY_EVERY = 5, 0.02
 """Attempts, and seconds between them: `lock_holder` holds the lock for a moment."""

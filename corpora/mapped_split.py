@@ -7,15 +7,15 @@ the former one. A part is not a list of row numbers: trainers take one CSR matri
 rows, and selected rows of a mapped matrix can only be copied into memory.
 """
 
-from __future__ import annotations
-
 import errno
 import logging
 import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora.array_file import release
 from corpora.corpus import Corpus
@@ -26,13 +26,7 @@ from corpora.lock import writer_lock
 from corpora.row_blocks import row_blocks
 from corpora.string_column import StringColumn
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    PartsOf = Callable[[Sequence[str]], NDArray[np.int8]]
+PartsOf = Callable[[Sequence[str]], NDArray[np.int8]]
 
 logger = logging.getLogger(__name__)
 

@@ -7,24 +7,18 @@ An SQLite table with upsert took 3.4 times as long for 2.8 M word counts (20.0 s
 2.4 times for 10 M pair counts (58.2 s against 23.9 s), so the runs stay.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
+from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from corpora.files import PathLike
 from corpora.string_column import decoded, encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from corpora.files import PathLike
 
 CHUNK = 2048
 """Entries of a run that are read at a time."""

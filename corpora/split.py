@@ -1,20 +1,14 @@
 """Split of a corpus into training, validation and test documents by a hash of the document id."""
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from corpora.corpus import Corpus
 from corpora.mapped_split import is_large, mapped_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from corpora.corpus import Corpus
 
 Part = Literal["train", "validation", "test"]
 

@@ -4,18 +4,12 @@ String i is the UTF-8 bytes `data[start[i]:start[i + 1]]`. Lone surrogates, whic
 are encoded by Python's "surrogatepass".
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Self, overload
+from typing import Self, overload
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 CHUNK = 16_384
 """Strings to decode, copy or write at a time."""
@@ -32,7 +26,7 @@ class StringColumn(Sequence[str]):
         self.start, self.data = start, data
 
     @classmethod
-    def of(cls, strings: Iterable[str]) -> StringColumn:
+    def of(cls, strings: Iterable[str]) -> "StringColumn":
         """Return the column of `strings`; a column is returned unchanged."""
         if isinstance(strings, StringColumn):
             return strings
@@ -55,12 +49,12 @@ class StringColumn(Sequence[str]):
         first, last = int(self.start[0]), int(self.start[-1])
         return self.start - first, self.data[first:last]
 
-    def chunks(self) -> Iterator[StringColumn]:
+    def chunks(self) -> "Iterator[StringColumn]":
         """Yield the strings in order, `CHUNK` at a time."""
         for i in range(0, len(self), CHUNK):
             yield self[i : i + CHUNK]
 
-    def take(self, which: NDArray[np.integer]) -> StringColumn:
+    def take(self, which: NDArray[np.integer]) -> "StringColumn":
         """Return the strings at the indices `which`, in order; negative ones count from the end."""
         which = np.where(which < 0, which + np.int64(len(self)), which)
         if np.any((which < 0) | (which >= len(self))):
@@ -81,9 +75,9 @@ class StringColumn(Sequence[str]):
     def __getitem__(self, index: int) -> str: ...
 
     @overload
-    def __getitem__(self, index: slice) -> StringColumn: ...
+    def __getitem__(self, index: slice) -> "StringColumn": ...
 
-    def __getitem__(self, index: int | slice) -> str | StringColumn:
+    def __getitem__(self, index: int | slice) -> "str | StringColumn":
         if isinstance(index, slice):
             first, last, step = index.indices(len(self))
             if step != 1:

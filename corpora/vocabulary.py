@@ -1,28 +1,21 @@
 """Vocabulary by document frequency: words that are neither too rare nor in nearly all documents."""
 
-from __future__ import annotations
-
 import heapq
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora.errors import EmptyVocabularyError
+from corpora.files import PathLike
 from corpora.spilled_run import objects
-from corpora.tokens.block import BREAK
+from corpora.tokens.block import BREAK, TokenBlock
 from corpora.tokens.block_pairs import narrow
 from corpora.word_counts import MAX_WORDS, WordCounts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from corpora.files import PathLike
-    from corpora.tokens.block import TokenBlock
 
 SHOWN = 20
 """Number of too common words that `Removed` lists."""
@@ -59,7 +52,7 @@ def learn_vocabulary(
     *,
     most_words: int = MAX_WORDS,
     directory: PathLike | None = None,
-    on_pruned: Callable[[Removed], None] | None = None,
+    on_pruned: "Callable[[Removed], None] | None" = None,
 ) -> tuple[str, ...]:
     """Return the words of the training documents that `pruning` keeps, in alphabetical order.
 
@@ -112,7 +105,7 @@ def vocabulary_from(
     *,
     most_words: int = MAX_WORDS,
     directory: PathLike | None = None,
-    on_pruned: Callable[[Removed], None] | None = None,
+    on_pruned: "Callable[[Removed], None] | None" = None,
 ) -> tuple[str, ...]:
     """Return the same as `learn_vocabulary`, with the same errors, from `FrequenciesOfBlock` of all
     blocks, in any order.
@@ -138,7 +131,7 @@ def prune(
     chunks: Iterable[tuple[Sequence[str] | NDArray[np.object_], NDArray[np.integer]]],
     n_docs: int,
     pruning: Pruning,
-) -> tuple[tuple[str, ...], Removed]:
+) -> "tuple[tuple[str, ...], Removed]":
     """Return the words to keep, in alphabetical order, and the counts of removed words. `chunks`
     are (n,) words, all different and in alphabetical order across chunks, and (n,) their document
     frequencies; `pruning.no_above` is a share of `n_docs`. Among words of equal frequency the

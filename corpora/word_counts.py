@@ -1,19 +1,12 @@
 """Exact counts of words, of any number."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from corpora.files import PathLike
 from corpora.spilled_run import Chunk, SpilledRun, SpillFile, merge, objects
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from corpora.files import PathLike
 
 MAX_WORDS = 500_000
 """Different words that are held in memory, at some 200 bytes each."""

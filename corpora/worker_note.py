@@ -1,7 +1,5 @@
 """Note of a worker process on its current work, in shared memory that survives a kill."""
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 

@@ -4,20 +4,16 @@ pebble is not used: its workers share one pipe, so that a worker that is killed 
 result blocks the others; in a trial their tasks timed out and the pool was broken.
 """
 
-from __future__ import annotations
-
 import os
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from corpora.worker_note import working_on
 from corpora.worker_process import Worker, pickled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["WorkerDiedError", "available_cores", "ordered_map", "working_on"]
 

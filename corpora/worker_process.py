@@ -9,24 +9,20 @@ other:
 A worker that dies closes its end: the parent reads the end of the stream, even within a message.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
 import threading
 import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import connection as pipes
 from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.worker_note import WorkerNote, keep_note
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from multiprocessing.connection import Connection
 
 ONE_THREAD = (
     "BLIS_NUM_THREADS",

@@ -1,14 +1,10 @@
 """Answers of a server, and the error for those that are not usable."""
 
-from __future__ import annotations
-
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 MAX_JSON_ITEMS = 4_000_000
 """An API answer of 8 MiB, MediaWiki's own limit, has a tenth; each costs about 100 bytes."""

@@ -1,16 +1,11 @@
 """Body of an answer, decompressed, with a maximal size."""
 
-from __future__ import annotations
-
 import re
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from downloader.answer import BadAnswer
 from downloader.errors import UnusableAnswerError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 PIECE_BYTES = 2**16
 """Bytes decompressed at a time: memory holds at most the maximal size and this."""

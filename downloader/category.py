@@ -1,9 +1,8 @@
 """Articles of a category and of its subcategories."""
 
-from __future__ import annotations
-
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from downloader.answer import one_line
 from downloader.errors import RefusedError, SourceError, UnusableAnswerError
@@ -18,6 +17,8 @@ from downloader.live import (
 )
 from downloader.mediawiki_api import (
     PAGE_MARGIN,
+    MediaWikiApi,
+    QueryBatch,
     check_page,
     count_of,
     is_unicode,
@@ -26,11 +27,6 @@ from downloader.mediawiki_api import (
     whole_number,
 )
 from downloader.titles import is_impossible
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from downloader.mediawiki_api import MediaWikiApi, QueryBatch
 
 LIST_SIZE = 500
 """Members a request: MediaWiki's maximum for users who are not bots."""

@@ -5,8 +5,6 @@ library/version`. Since 2026 a client with a contact may send 200 requests a min
 word "bot" tells their statistics that a program sends the requests.
 """
 
-from __future__ import annotations
-
 import re
 from importlib.metadata import PackageNotFoundError, version
 

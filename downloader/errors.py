@@ -1,7 +1,5 @@
 """Errors of downloads: one class for each failure that a caller can act on."""
 
-from __future__ import annotations
-
 
 class DownloadError(Exception):
     """A download failed; the message says what failed and what to do."""

@@ -1,18 +1,12 @@
 """Estimated time of a live run, and of a dump instead."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from corpora.articles.page import WIKIMEDIA_ADDRESS
-from downloader.live import BATCH_SIZE
-
-if TYPE_CHECKING:
-    from downloader.live import TextForm
-    from downloader.mediawiki_api import WikiInfo
+from downloader.live import BATCH_SIZE, TextForm
+from downloader.mediawiki_api import WikiInfo
 
 DUMP_BYTES = 3_200
 """Bytes of a dump for each article: English Wikipedia's `pages-articles` had about 22 GB and 7

@@ -5,11 +5,14 @@ wait after a failure is written to its file before any process can send the next
 outlives this process.
 """
 
-from __future__ import annotations
-
+import random
 import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
+
+import numpy as np
 
 from downloader.answer import Answer, BadAnswer, json_object, one_line
 from downloader.bounded_body import unpacked
@@ -18,17 +21,9 @@ from downloader.errors import UnusableAnswerError
 from downloader.file_download import FileDownload
 from downloader.http_status import raise_for_status, redirect_target, retry_after
 from downloader.http_transport import HttpTransport, Reply
+from downloader.rate_limit import RateLimiter
 from downloader.rate_limit_state import MAX_PAUSE
 from downloader.retry import Retry
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    import numpy as np
-
-    from downloader.rate_limit import RateLimiter
 
 __all__ = ["Answer", "BadAnswer", "PoliteClient", "check_contact", "json_object", "user_agent"]
 

@@ -1,13 +1,12 @@
 """One HTTP request and its answer, with limits of time and size; no rate limit, no retry."""
 
-from __future__ import annotations
-
 import http.client
 import logging
 import ssl
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.cookiejar import DefaultCookiePolicy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import requests
@@ -17,9 +16,6 @@ from downloader.answer import BadAnswer, one_line
 from downloader.bounded_connection import BoundedAdapter, Limits
 from downloader.errors import RefusedError, UnusableAnswerError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 PIECE_BYTES = 2**16
 FRAMING_BYTES = 2**18
 """Bytes for headers and chunk sizes, beside an eighth of the body."""
@@ -28,7 +24,7 @@ FRAMING_BYTES = 2**18
 class Reply:
     """Status and headers of an answer; its body has still to be received."""
 
-    def __init__(self, response: requests.Response, transport: HttpTransport) -> None:
+    def __init__(self, response: requests.Response, transport: "HttpTransport") -> None:
         self.url = str(response.url)
         self.status = response.status_code
         self.headers: Mapping[str, str] = response.headers

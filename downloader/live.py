@@ -4,22 +4,24 @@ A source lists pages, and requests their texts together with the list or separat
 pages a request, or as rendered HTML, one page a request.
 """
 
-from __future__ import annotations
-
 import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from corpora.articles import rendered_html
+from corpora.articles.article import Article
 from corpora.articles.page import REDIRECT, Page, Site, article_of, page_to_article
 from downloader.answer import one_line
-from downloader.mediawiki_api import ApiError, is_unicode, malformed, string, whole_number
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from corpora.articles.article import Article
-    from downloader.mediawiki_api import MediaWikiApi, QueryBatch
+from downloader.mediawiki_api import (
+    ApiError,
+    MediaWikiApi,
+    QueryBatch,
+    is_unicode,
+    malformed,
+    string,
+    whole_number,
+)
 
 logger = logging.getLogger(__name__)
 

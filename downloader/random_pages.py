@@ -5,9 +5,8 @@ a random one, goes up, and continues from zero to its start. So its continuation
 once, and the continuation is all of the cursor.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from downloader.errors import UnusableAnswerError
 from downloader.live import (
@@ -19,12 +18,7 @@ from downloader.live import (
     resumed,
     saved_continuation,
 )
-from downloader.mediawiki_api import PAGE_MARGIN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from downloader.mediawiki_api import MediaWikiApi
+from downloader.mediawiki_api import PAGE_MARGIN, MediaWikiApi
 
 
 class RandomPages:

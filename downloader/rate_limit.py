@@ -12,23 +12,18 @@ The times are kept in a file. An flock on it is held while a request is in fligh
 outlives the process. See `downloader.rate_limit_state`.
 """
 
-from __future__ import annotations
-
 import fcntl
 import math
 import os
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from downloader.errors import TryLaterError
 from downloader.rate_limit_state import FORMER_SIZE, SIZE, RateLimitState, clock_time
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 __all__ = ["RateLimiter"]
 
@@ -127,7 +122,7 @@ class RateLimiter:
                 return max(0.0, state.paused_until)
         return 0.0
 
-    def _acquire(self, patience: float) -> _Request:
+    def _acquire(self, patience: float) -> "_Request":
         paused = 0.0
         while True:
             descriptor, state = self._lock(patience)
@@ -153,7 +148,7 @@ class RateLimiter:
                 paused += seconds
             self._sleep(seconds)
 
-    def _release(self, request: _Request) -> None:
+    def _release(self, request: "_Request") -> None:
         now = self._clock()
         answered = now if request.answered is None else request.answered
         with self._mutex:

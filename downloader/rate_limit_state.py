@@ -10,8 +10,6 @@ stays marked as in flight. That request may still be on its way to the server, s
 answered a moment later.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 import zlib
@@ -43,12 +41,12 @@ class RateLimitState:
     paused_until: float = -math.inf
 
     @classmethod
-    def exhausted(cls, now: float) -> RateLimitState:
+    def exhausted(cls, now: float) -> "RateLimitState":
         """Return a state in which every limit has just been used up."""
         return cls(now, now, now, now + 60.0 * WINDOW_MARGIN)
 
     @classmethod
-    def unpack(cls, data: bytes) -> RateLimitState | None:
+    def unpack(cls, data: bytes) -> "RateLimitState | None":
         """Return the state of a file's bytes, or None if they are damaged."""
         former = data.startswith(FORMER_MAGIC)
         size = FORMER_SIZE if former else SIZE

@@ -4,25 +4,20 @@ After a failure the wait grows exponentially up to two minutes, with full jitter
 part of that, so that clients which failed together do not return together.
 """
 
-from __future__ import annotations
-
 import logging
+import random
 import re
 import time
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
 
 import numpy as np
 
 from downloader.answer import BadAnswer
 from downloader.errors import DownloadError, RefusedError, TryLaterError, UnusableAnswerError
 from downloader.http_transport import CertificateError
+from downloader.rate_limit import RateLimiter
 from downloader.rate_limit_state import clock_time
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable
-
-    from downloader.rate_limit import RateLimiter
 
 MAX_BACKOFF = 120.0
 MAX_MALFORMED_AT_FIRST = 8

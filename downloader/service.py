@@ -1,7 +1,5 @@
 """Service that an address belongs to: one rate limit for all hosts of the Wikimedia Foundation."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,16 +1,11 @@
 """Log of skipped pages, with few enough lines for a terminal."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
 
 from downloader.answer import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 logger = logging.getLogger(__name__)
 

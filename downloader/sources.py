@@ -1,21 +1,15 @@
 """Sources of articles that need no live wiki: the sample, dumps, JSON Lines and search indices."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from corpora.articles.article import Article
 from corpora.articles.json_lines import read_json_lines
 from corpora.articles.mediawiki_xml import read_pages
 from corpora.articles.page import page_to_article
 from corpora.worker_pool import ordered_map
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from corpora.articles.article import Article
 
 SAMPLE = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 """Built-in sample in gensim's wheel: 106 articles of English Wikipedia."""

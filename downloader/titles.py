@@ -1,23 +1,17 @@
 """Articles whose titles a file lists."""
 
-from __future__ import annotations
-
 import hashlib
+import os
 import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, unquote
 
 from corpora.errors import CorpusFormatError
 from downloader.live import BATCH_SIZE, Batch, PageReader, Skipped, TextForm, check_named, shown
-from downloader.mediawiki_api import is_unicode, malformed
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from downloader.mediawiki_api import MediaWikiApi, QueryBatch
+from downloader.mediawiki_api import MediaWikiApi, QueryBatch, is_unicode, malformed
 
 MAX_LINE = 1024
 """Bytes of a line. A title has at most 255, and may have a namespace and an anchor."""
@@ -145,7 +139,7 @@ class Titles:
         last = Batch([], after, finished, skipped)
         yield from self.reader.batches(list(found.pages.values()), known, before, last)
 
-    def _ask(self, titles: Sequence[str], found: Lookup) -> None:
+    def _ask(self, titles: Sequence[str], found: "Lookup") -> None:
         """Request these titles."""
         params = {"titles": "|".join(titles), "redirects": "1", **self.reader.params}
         for answer in self.api.query(params, None, check_titles):

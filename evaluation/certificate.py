@@ -7,15 +7,15 @@ documents, of the same lengths, are outside this bracket is wrong; errors smalle
 the bracket are not detected.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from evaluation.arrays import Floats
 from evaluation.document_blocks import DocumentBlock
+from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.annealed import (
     BOUND_CHAINS,
     BOUND_TEMPERATURES,
@@ -28,10 +28,6 @@ from evaluation.scorer import log_likelihood
 from models.checks import check_whole
 from models.counts import checked_counts
 from models.seed import seed_from
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats
-    from evaluation.estimate import LikelihoodEstimate
 
 DEFAULT_DOCUMENTS = 100
 STANDARD_ERRORS = 2.0

@@ -1,19 +1,12 @@
 """Models on the same documents: their differences with standard errors, and the best of them."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.estimate import error_of_ratio
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from evaluation.estimate import LikelihoodEstimate
+from evaluation.estimate import LikelihoodEstimate, error_of_ratio
 
 
 @dataclass(frozen=True)

@@ -7,22 +7,17 @@ alike and needs only a trainer's E-step, but it is not p(document): it is the pr
 each document, with θ̂ in the place of an integral over θ. Families differ in their model of `half`.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from evaluation.arrays import Floats, Ints, Rng
+from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
+from models.topics import TopicWords
 from models.variational.word_probability import log_word_probability
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from evaluation.arrays import Floats, Ints, Rng
-    from evaluation.document_blocks import DocumentBlock
-    from models.topics import TopicWords
 
 DEFAULT_SPLITS = 4
 

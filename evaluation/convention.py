@@ -8,24 +8,19 @@ and so of lengths; Poisson MRFs of a fixed length are of counts given the length
 all can be compared.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
+from evaluation.arrays import Floats, Ints
+from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import Convention, LikelihoodEstimate
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from evaluation.arrays import Floats, Ints
-    from evaluation.document_blocks import DocumentBlock
-
-    LogLength = Callable[[Any, Ints], Floats]
+LogLength = Callable[[Any, Ints], Floats]
 
 CONVENTIONS: tuple[str, ...] = get_args(Convention)
 

@@ -5,19 +5,14 @@ the number of tokens before it. A block stores both, so that blocks are independ
 order, on any machine and of any size they give the bits of the whole.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from evaluation.arrays import Ints
-    from models.topics import TopicWords
+from evaluation.arrays import Ints
+from models.topics import TopicWords
 
 N_BLOCKS = 64  # number of blocks of a corpus of medium size, enough to keep some machines busy
 MIN_DOCUMENTS, MAX_DOCUMENTS = 8, 1000
@@ -66,7 +61,7 @@ class DocumentBlock:
         """(D,), tokens of each document."""
         return np.asarray(self.counts.sum(axis=1), dtype=np.int64).ravel()
 
-    def between(self, first: int, last: int) -> DocumentBlock:
+    def between(self, first: int, last: int) -> "DocumentBlock":
         """Return the block of its documents `first <= d < last`."""
         counts = self.counts
         rows = slice(first - self.first_document, last - self.first_document)
@@ -81,7 +76,7 @@ class DocumentBlock:
         n_before = self.n_tokens_before + int(counts.data[: start[1]].sum())
         return DocumentBlock(some, first, n_before)
 
-    def emptied_but(self, rows: NDArray[np.intp]) -> DocumentBlock:
+    def emptied_but(self, rows: NDArray[np.intp]) -> "DocumentBlock":
         """Return the block with all rows emptied except `rows`, ascending; numbers stay."""
         counts = self.counts
         kept = np.zeros(self.n_documents, dtype=np.int64)
@@ -91,7 +86,7 @@ class DocumentBlock:
         arrays = (some.data, some.indices, start.astype(some.indptr.dtype))
         return self._with(sparse.csr_array(arrays, shape=counts.shape))
 
-    def widened(self, n_words: int) -> DocumentBlock:
+    def widened(self, n_words: int) -> "DocumentBlock":
         """Return the block with `n_words` columns, added ones being empty; ValueError if fewer."""
         counts = self.counts
         if n_words == counts.shape[1]:
@@ -101,7 +96,7 @@ class DocumentBlock:
         arrays = (counts.data, counts.indices, counts.indptr)
         return self._with(sparse.csr_array(arrays, shape=(self.n_documents, n_words)))
 
-    def _with(self, counts: sparse.csr_array) -> DocumentBlock:
+    def _with(self, counts: sparse.csr_array) -> "DocumentBlock":
         return DocumentBlock(counts, self.first_document, self.n_tokens_before)
 
 

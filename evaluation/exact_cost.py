@@ -1,11 +1,8 @@
 """Limits of exact likelihoods, and the error above them."""
 
-from __future__ import annotations
+from typing import Any, NamedTuple
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints
+from evaluation.arrays import Floats, Ints
 
 MAX_MEMORY = 2 * 2**30
 """Default limit in bytes, for all documents that are computed at the same time."""

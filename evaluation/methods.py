@@ -1,17 +1,12 @@
 """Registry of the estimators of all families' likelihoods."""
 
-from __future__ import annotations
+from collections.abc import Iterable
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from evaluation.family import Method, Scoring
 from evaluation.gamma_poisson.scoring import SCORINGS as GAMMA_POISSON
 from evaluation.lda.scoring import SCORINGS as LDA
 from evaluation.poisson_mrf.scoring import SCORINGS as POISSON_MRF
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from evaluation.family import Method, Scoring
 
 SCORINGS: tuple[Scoring, ...] = (*LDA, *GAMMA_POISSON, *POISSON_MRF)
 

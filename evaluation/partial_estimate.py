@@ -1,17 +1,12 @@
 """Estimate of many documents from blocks that come in any order."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evaluation.estimate import PER_DOCUMENT, LikelihoodEstimate
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
 ONE_VALUE = LikelihoodEstimate.one_value_fields()
 

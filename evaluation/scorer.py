@@ -1,27 +1,23 @@
 """Score documents: `log_likelihood` at once, `Scorer` in blocks."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from evaluation.convention import CONVENTIONS, in_convention
 from evaluation.document_blocks import DocumentBlock, check_possible
+from evaluation.estimate import Convention, LikelihoodEstimate
 from evaluation.exact_cost import MAX_MEMORY
+from evaluation.family import Method, Scoring
 from evaluation.methods import fitted_topics, scoring_of
 from evaluation.monte_carlo.target_error import sample_to_target
 from models.checks import check_whole
 from models.counts import checked_counts
 from models.parallel import effective_n_jobs
 from models.seed import seed_from
-
-if TYPE_CHECKING:
-    from evaluation.estimate import Convention, LikelihoodEstimate
-    from evaluation.family import Method, Scoring
 
 logger = logging.getLogger(__name__)
 

@@ -17,13 +17,13 @@ models the tilted ones (`TiltedTopics`). So any estimator of likelihoods gives t
 and the error of the plug-in estimate ∏_b s·φ_w / s·Φ, with the posterior mean s of the scores.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from evaluation.arrays import Bools, Floats
 from evaluation.completion import DEFAULT_SPLITS, split_tokens, with_data
 from evaluation.document_blocks import DocumentBlock, check_possible
 from evaluation.estimate import LikelihoodEstimate
@@ -33,13 +33,8 @@ from evaluation.methods import fitted_topics, scoring_of
 from models.counts import checked_counts
 from models.gamma_poisson.tilted import TiltedTopics
 from models.seed import seed_from
+from models.topics import TopicWords, WeightedTopics
 from models.variational.word_probability import log_word_probability
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from evaluation.arrays import Bools, Floats
-    from models.topics import TopicWords, WeightedTopics
 
 FOLDS = 5
 TASKS = ("completion", "word-prediction")

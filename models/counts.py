@@ -6,19 +6,14 @@ with the probability of its remainder, by fixed random numbers (see `whole_numbe
 are of whole numbers and refuse fractions.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from corpora.row_blocks import is_canonical, row_blocks, smallest
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from models.arrays import Bools
+from models.arrays import Bools
 
 FINITE = {True: "whole numbers: found NaN, infinity or a fraction", False: "finite"}
 MAX_COUNT = 2**53  # Largest number up to which float64 holds every whole number

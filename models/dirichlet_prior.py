@@ -1,14 +1,9 @@
 """Dirichlet priors: the settings that name them and the Newton step that learns them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.special import polygamma, psi
 
-if TYPE_CHECKING:
-    from models.arrays import Floats
+from models.arrays import Floats
 
 
 def prior_vector(setting: object, size: int, name: str) -> Floats:

@@ -3,8 +3,6 @@
 Positions are documents seen, which makes a run repeatable, or seconds by the caller's clock.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

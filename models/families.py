@@ -1,21 +1,16 @@
 """Registry of the families of topic models, and the arrays in which a model is saved."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from numpy.typing import NDArray
+
+from models.family import Family, TrainerSpec
 from models.gamma_poisson.family import FAMILY as GAMMA_POISSON
 from models.lda.family import FAMILY as LDA
 from models.poisson_mrf.family import FAMILY as POISSON_MRF
 from models.topics import TopicWords
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from models.family import Family, TrainerSpec
 
 Topics = TopicWords
 FAMILIES: tuple[Family, ...] = (LDA, GAMMA_POISSON, POISSON_MRF)

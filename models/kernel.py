@@ -1,12 +1,11 @@
 """Compilation of kernels: cached on disk, without the GIL, and announced."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -14,10 +13,7 @@ from numba.core import event
 
 from models.kernel_cache import KernelCache
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-F = TypeVar("F", bound="Callable[..., Any]")
+F = TypeVar("F", bound=Callable[..., Any])
 A = TypeVar("A", bound=np.ndarray)
 logger = logging.getLogger(__name__)
 FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}

@@ -7,21 +7,17 @@ checkout of the same sources finds the same cached files. When a kernel is saved
 its module with another digest are deleted.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PACKAGES = ("evaluation", "models")
 IMPORT = b"from models.kernel import"  # Text that marks a file as one with kernels
@@ -35,7 +31,7 @@ class KernelSources:
     stamps: dict[str, tuple[int, int]]  # Time of modification and size of each file
 
     @classmethod
-    def read(cls, root: Path) -> KernelSources:
+    def read(cls, root: Path) -> "KernelSources":
         """Read the files of the packages in a folder; a file that cannot be read is left out."""
         stamps, digests = {}, []
         paths = (path for package in PACKAGES for path in sorted((root / package).rglob("*.py")))

@@ -4,17 +4,13 @@
 are listed once, as imports for type checkers (as `lazy_loader.attach_stub` does with a stub file).
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 import warnings
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from typing import Any
 
 
 def lazy_exports(

@@ -1,18 +1,13 @@
 """Blocks of work in a thread pool; the thread count changes no bit, as blocks are fixed."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora.worker_pool import available_cores
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:

@@ -1,7 +1,5 @@
 """Seeds: the setting `random_state` as a number that can be recorded."""
 
-from __future__ import annotations
-
 import secrets
 from typing import Any
 

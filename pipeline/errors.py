@@ -1,7 +1,5 @@
 """Errors of commands, and exit codes of all errors."""
 
-from __future__ import annotations
-
 import errno
 import os
 

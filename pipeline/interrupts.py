@@ -3,19 +3,14 @@
 Nothing heavy is imported here: the handlers must be set before anything slow.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from types import FrameType
 
 from pipeline.errors import Interrupted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 INTERRUPTED = "interrupted; what was done is kept: give the same command again to go on"
@@ -51,7 +46,7 @@ class Deferred:
 
 
 @contextmanager
-def signals_handled_by(handler: signal._HANDLER) -> Iterator[None]:
+def signals_handled_by(handler: "signal._HANDLER") -> Iterator[None]:
     """Send SIGINT and SIGTERM to `handler` within the block, and restore the handlers after it.
 
     Nothing changes outside the main thread, which alone can handle signals.

@@ -1,17 +1,12 @@
 """Options of commands, from the fields of their settings."""
 
-from __future__ import annotations
-
 import argparse
+from collections.abc import Callable
 from dataclasses import Field, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipeline.errors import DONE
 from pipeline.settings import NOT_SHARED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 Arguments = argparse.Namespace
 

@@ -1,7 +1,5 @@
 """Progress on stderr: a bar with rate and time left, or a line now and then without a terminal."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

@@ -1,18 +1,14 @@
 """Sources of settings: command line over environment over `pipeline.toml` over defaults."""
 
-from __future__ import annotations
-
 import os
 import tomllib
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pipeline.errors import UsageError
 from pipeline.settings import choices_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SETTINGS_FILE = "pipeline.toml"
 SECTIONS = (

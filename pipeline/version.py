@@ -1,7 +1,5 @@
 """Version of this software."""
 
-from __future__ import annotations
-
 from importlib import metadata
 
 

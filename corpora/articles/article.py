@@ -1,7 +1,5 @@
 """One Wikipedia article: its main text and its source."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

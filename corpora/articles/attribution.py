@@ -4,23 +4,17 @@ A plain text for people. Its lines of three columns, separated by two or more sp
 one for each (language, site, licence) that the articles name.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import urlsplit
 
+from corpora.articles.article import Article
 from corpora.articles.page import WIKIMEDIA_ADDRESS
 from corpora.articles.remote import is_url, read_bytes
 from corpora.files import atomic_write_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from corpora.articles.article import Article
 
 FILE = "ATTRIBUTION"
 UNKNOWN = "unknown: ask the source"
@@ -78,7 +72,7 @@ class Attribution:
     complete: bool = True
     """False if there are or may be further sources."""
 
-    def including(self, articles: Iterable[Article]) -> Attribution:
+    def including(self, articles: Iterable[Article]) -> "Attribution":
         """Return these sources and those of `articles`."""
         found = self.sources.union(map(source_of, articles))
         if len(found) <= MAX_SOURCES:

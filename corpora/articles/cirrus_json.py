@@ -11,15 +11,15 @@ reference lists, whose start cannot be found. So the main text is taken from `so
 `text` only if there is no `source_text`, or if the caller prefers speed to accuracy.
 """
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from corpora.articles.article import Article
 from corpora.articles.compressed import read_chunks
 from corpora.articles.json_lines import json_object, read_lines, string, whole_number
 from corpora.articles.main_sections import CUT, INVISIBLE, tidy
@@ -32,12 +32,7 @@ from corpora.articles.page import (
     page_to_article,
 )
 from corpora.errors import CorpusFormatError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from corpora.articles.article import Article
-    from corpora.files import PathLike
+from corpora.files import PathLike
 
 TextField = Literal["auto", "wikitext", "extracted"]
 """Field that the text is read from; "auto": wikitext if there is some, else extracted text."""

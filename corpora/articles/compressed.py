@@ -1,21 +1,15 @@
 """Compressed or plain files as a stream of bytes; the content decides, not the name."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma
 import zlib
+from collections.abc import Callable, Iterator
+from io import BufferedIOBase, BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.errors import CorpusFormatError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from io import BufferedIOBase, BufferedReader
-
-    from corpora.files import PathLike
+from corpora.files import PathLike
 
 CHUNK = 1 << 16
 UNREADABLE = {b"7z\xbc\xaf\x27\x1c": "7z", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}

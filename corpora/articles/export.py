@@ -1,7 +1,5 @@
 """Export of all articles of a store to one file: JSON Lines or Parquet."""
 
-from __future__ import annotations
-
 import bz2
 import errno
 import fcntl
@@ -9,24 +7,20 @@ import gzip
 import json
 import lzma
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from corpora.articles import attribution
+from corpora.articles.article import Article
 from corpora.articles.attribution import read_attribution
 from corpora.articles.shard import FIELDS
+from corpora.articles.store import ArticleStore
 from corpora.errors import MissingExtraError
-from corpora.files import TEMPORARY_SUFFIX, atomic_write
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from corpora.articles.article import Article
-    from corpora.articles.store import ArticleStore
-    from corpora.files import PathLike
+from corpora.files import TEMPORARY_SUFFIX, PathLike, atomic_write
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz", ".parquet")
 

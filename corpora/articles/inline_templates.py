@@ -4,8 +4,6 @@ Wikitext does not define its templates, so most are removed whole. A few are so 
 that their text can be given: `{{lang|la|quid}}` shows "quid". Their names are English Wikipedia's.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

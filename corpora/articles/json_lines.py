@@ -1,20 +1,14 @@
 """Articles from JSON Lines: one object per line, in files from any source."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import unicodedata
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
 from corpora.articles.article import Article
 from corpora.articles.compressed import read_chunks
 from corpora.errors import CorpusFormatError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from corpora.files import PathLike
+from corpora.files import PathLike
 
 
 def read_json_lines(

@@ -7,21 +7,14 @@ memory. A trigger counts the keys of each language and adds up their bits. On op
 compared with the keys, a tenth of a second per million: this detects damage, not forgery.
 """
 
-from __future__ import annotations
-
 import logging
 import sqlite3
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from corpora.articles.manifest import START
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from corpora.articles.manifest import ShardEntry, Tail
+from corpora.articles.manifest import START, ShardEntry, Tail
 
 Key = tuple[str, int]
 FILE = "keys.sqlite"

@@ -3,14 +3,9 @@
 Both make blocks: headings with their levels and paragraphs with level 0. `CUT` marks what was cut.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 APPARATUS_AT_ANY_LEVEL = """
 references, reference list, notes, footnotes, endnotes, citations, works cited, cited works

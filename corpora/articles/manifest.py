@@ -10,23 +10,18 @@ first 16 hexadecimal digits of
     SHA-256(check of the line before, empty at first + this line's JSON without its check)
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 from corpora.articles.remote import is_url, read_bytes
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
 from corpora.files import sha256_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from typing import IO
 
 FORMAT = "wikitopics article store"
 VERSION = 1

@@ -1,20 +1,14 @@
 """Articles from MediaWiki's XML exports: Wikipedia's dumps, and `Special:Export` of any wiki."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers.expat import ErrorString
 
 from corpora.articles.compressed import read_chunks
 from corpora.articles.page import REDIRECT, UNKNOWN_LANGUAGE, Page, Site
 from corpora.errors import CorpusFormatError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from corpora.files import PathLike
+from corpora.files import PathLike
 
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 

@@ -1,17 +1,12 @@
 """A page as a wiki gives it, with the wiki it is of, and the article that comes of it."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from corpora.articles.article import Article
 from corpora.articles.wikitext import CATEGORY_NAMESPACES, FILE_NAMESPACES, main_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 WIKIMEDIA_LICENSE = "CC BY-SA 4.0"
 WIKIMEDIA_ADDRESS = re.compile(
@@ -49,7 +44,7 @@ class Site:
         article_path: str,
         namespaces: Iterable[tuple[int, str]],
         own_license: str = "",
-    ) -> Site:
+    ) -> "Site":
         """The wiki of these particulars, each empty if not known: code of its language, name of its
         database such as `enwiki`, `article_path` as above, numbers with names and aliases of its
         namespaces, and its own word on its licence, which for wikis of Wikimedia is known.

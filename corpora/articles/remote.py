@@ -3,20 +3,15 @@
 Their paths are of `upath.UPath`, which has the methods of `pathlib.Path`. They are only read.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from corpora.errors import CorpusFormatError, MissingExtraError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from corpora.files import PathLike
+from corpora.files import PathLike
 
 MARK = "://"
 EXTRA = "pip install 'wikitopics[cluster]'"

@@ -5,22 +5,15 @@ interface, and the pages for its applications. What is not main text is known by
 role or id, names of MediaWiki itself and of the templates of many wikis.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from corpora.articles.main_sections import CUT, INVISIBLE, joined, tidy, without_apparatus
 from corpora.articles.shallow_html import shallow
 from corpora.articles.wikitext import FILE_NAMESPACES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from selectolax.lexbor import LexborNode
 
 MAX_CHARACTERS = 1 << 24
 """Characters that are looked at. The longest pages of Wikipedia have some 5 million."""

@@ -8,8 +8,6 @@ Not lxml (libxml2 2.14): at depth 256 it drops all text that follows, and the at
 take quadratic time (17 ms for 5,000, 356 ms for 20,000).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from functools import cache

@@ -11,19 +11,15 @@ handed to `pickle.load`. It is read by an unpickler that knows only the instruct
 dicts, lists, pairs, strings and integers: nothing in a shard can name a class or a function.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import pickle
 import zlib
-from typing import TYPE_CHECKING, Any, ClassVar, Never, get_type_hints
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Never, get_type_hints
 
 from corpora.articles.article import Article
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 FORMAT = "wikitopics articles"
 VERSION = 1

@@ -1,19 +1,13 @@
 """The file of a shard, which holds what the manifest says or is refused."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from corpora.articles.manifest import ShardEntry
 from corpora.articles.remote import read_bytes
 from corpora.articles.shard import read_keys
 from corpora.errors import CorpusFormatError
 from corpora.files import sha256_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from corpora.articles.manifest import ShardEntry
 
 FOLDER = "shards"
 

@@ -9,35 +9,27 @@
 Readers need the first two only, and can read them at a URL too, see `corpora.articles.remote`.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from corpora.articles import attribution, key_index
+from corpora.articles.article import Article
 from corpora.articles.attribution import read_attribution
-from corpora.articles.manifest import HEADER, ShardEntry, read_manifest
+from corpora.articles.manifest import HEADER, ShardEntry, Tail, read_manifest
 from corpora.articles.remote import is_url, path_of, read_bytes, refuse_writing
 from corpora.articles.shard import read_articles
 from corpora.articles.shard_file import FOLDER, shard_path, stored_bytes, stored_keys
 from corpora.articles.writer import ArticleWriter
 from corpora.errors import CorpusFormatError
-from corpora.files import atomic_write_text, remove_partial_files, sync_directory
+from corpora.files import PathLike, atomic_write_text, remove_partial_files, sync_directory
 from corpora.lock import writer_lock
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from corpora.articles.article import Article
-    from corpora.articles.manifest import Tail
-    from corpora.files import PathLike
 
 
 class ArticleStore:

@@ -7,18 +7,13 @@ Each step takes linear time on any input. mwparserfromhell, the oracle of the te
 minute on 600 malformed characters and twice as long for every 20 more.
 """
 
-from __future__ import annotations
-
 import html
 import re
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from corpora.articles.inline_templates import show_templates
 from corpora.articles.main_sections import CUT, INVISIBLE, joined, tidy, without_apparatus
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 NAMESPACES_OF_FILES = """
 file image media datei bild fichier archivo imagen immagine ficheiro imagem bestand afbeelding fil

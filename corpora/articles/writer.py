@@ -5,17 +5,16 @@ manifest, which makes it stored; the index of the keys. An interrupt may come be
 instructions, and the commit be repeated: an article waits until manifest and index have it.
 """
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.articles import attribution, key_index
+from corpora.articles.article import Article
 from corpora.articles.attribution import Attribution, read_attribution
-from corpora.articles.key_index import KeyIndex
+from corpora.articles.key_index import Key, KeyIndex
 from corpora.articles.manifest import (
     START,
     ShardEntry,
@@ -28,12 +27,6 @@ from corpora.articles.manifest import (
 from corpora.articles.shard import check_article, pack_shard, read_articles
 from corpora.articles.shard_file import has_expected_size, shard_path, stored_bytes, stored_keys
 from corpora.files import atomic_write, sha256_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from corpora.articles.article import Article
-    from corpora.articles.key_index import Key
 
 CHECKED_BYTES, CHECKED_SHARDS = 2**25, 1000
 """The newest shards, up to so many bytes and shards, are read and checked before any writing."""

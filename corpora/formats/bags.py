@@ -1,17 +1,12 @@
 """A corpus from documents that arrive one by one as words and their counts."""
 
-from __future__ import annotations
-
 from array import array
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy import sparse
 
 from corpora.corpus import Corpus
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 class BagGatherer:

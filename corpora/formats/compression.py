@@ -1,23 +1,17 @@
 """Compressed files: reading detects the format by content, writing takes it from the file name."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from corpora.articles.compressed import CHUNK, damaged, read_chunks
 from corpora.errors import CorpusFormatError, MissingExtraError
-from corpora.files import atomic_write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from corpora.files import PathLike
+from corpora.files import PathLike, atomic_write
 
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"

@@ -6,22 +6,18 @@
 The format has no order of the vocabulary, and no words without a document.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from corpora.corpus import Corpus
 from corpora.corpus_writer import MAX_INT32
 from corpora.errors import CorpusFormatError
+from corpora.files import PathLike
 from corpora.formats.bags import BagGatherer
 from corpora.formats.compression import write_bytes
 from corpora.formats.lines import LineReader, shown
 from corpora.formats.vocabulary_file import check_writable, is_unicode, read_vocabulary
-
-if TYPE_CHECKING:
-    from corpora.corpus import Corpus
-    from corpora.files import PathLike
 
 MAX_DIGITS = 640
 """Digits of a whole number, such as an id; Python always reads so many."""

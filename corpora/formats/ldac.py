@@ -7,25 +7,19 @@ The words are in a vocabulary file beside it; there are no document ids, titles 
 label, and refuses words that are not in ascending order.
 """
 
-from __future__ import annotations
-
 import re
 from array import array
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from corpora.corpus import Corpus
 from corpora.corpus_writer import MAX_INT32
+from corpora.files import PathLike
 from corpora.formats.lines import LineReader, shown
 from corpora.formats.number_table import Column, checked
 from corpora.formats.numbered import DuplicateEntryError, beside_vocabulary, csr_of, numbered_corpus
 from corpora.formats.vocabulary_file import words_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from corpora.corpus import Corpus
-    from corpora.files import PathLike
 
 N_DISTINCT = Column("the number of different words", 0, MAX_INT32)
 COUNT = Column("count", 1, MAX_INT32)

@@ -4,21 +4,15 @@ final.beta     a line a topic: log p of each word, -100 for none
 final.other    three lines: num_topics 2, num_terms 5000, alpha 0.1
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora.errors import CorpusFormatError
+from corpora.files import PathLike
 from corpora.formats.lines import LineReader, shown
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from corpora.files import PathLike
 
 TOLERANCE = 1e-3
 """Largest difference between 1 and the sum of a topic: some programs write three digits."""

@@ -1,17 +1,11 @@
 """Text files read by line or by blocks of whole lines, with line numbers for error messages."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.errors import CorpusFormatError
+from corpora.files import PathLike
 from corpora.formats.compression import read_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from corpora.files import PathLike
 
 BLOCK = 1 << 18
 """Bytes of a block, so few that its temporary arrays fit a processor's cache."""

@@ -6,27 +6,20 @@
 0 file:/a.txt 0 17 cat 1          all numbered from 0
 """
 
-from __future__ import annotations
-
 from array import array
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora.corpus_writer import MAX_INT32
 from corpora.errors import CorpusFormatError
+from corpora.files import PathLike
 from corpora.formats.compression import write_bytes
 from corpora.formats.lines import LineReader, shown
 from corpora.formats.mallet_state import MalletState
 from corpora.formats.number_table import Column, checked, real
 from corpora.formats.vocabulary_file import check_writable, fits_a_text, is_unicode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from corpora.files import PathLike
 
 COLUMNS = "#doc source pos typeindex type topic"
 NO_SOURCE = "NA"

@@ -4,22 +4,16 @@
 0<tab>dog<tab>0.01
 """
 
-from __future__ import annotations
-
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora.errors import CorpusFormatError
+from corpora.files import PathLike
 from corpora.formats.lines import LineReader, shown
 from corpora.formats.number_table import real
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from corpora.files import PathLike
 
 
 @dataclass(frozen=True, eq=False)

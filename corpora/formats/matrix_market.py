@@ -9,20 +9,14 @@ The words are in a vocabulary file beside it; there are no document ids, titles 
 Paper: Boisvert, Pozo & Remington, "The Matrix Market Exchange Formats" (1996).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from corpora.corpus import Corpus
 from corpora.corpus_writer import MAX_INT32
+from corpora.files import PathLike
 from corpora.formats.lines import LineReader, shown
 from corpora.formats.number_table import Column, checked
 from corpora.formats.numbered import beside_vocabulary
 from corpora.formats.triplets import read_triplets, size_columns, write_triplets
 from corpora.formats.vocabulary_file import words_of
-
-if TYPE_CHECKING:
-    from corpora.corpus import Corpus
-    from corpora.files import PathLike
 
 BANNER = b"%%MatrixMarket matrix coordinate integer general"
 SIZES = size_columns("rows", "columns")

@@ -4,24 +4,16 @@
 integers are read as 1 and 2, and the fourth column of a line is lost without an error.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from corpora.formats.lines import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from corpora.formats.lines import LineReader
+from corpora.formats.lines import LineReader, shown
 
 MAX_DIGITS = 18
 """Digits of a number that is always below 2⁶³."""

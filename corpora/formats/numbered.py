@@ -1,14 +1,15 @@
 """Corpora whose documents and words are numbers: what UCI, Matrix Market and lda-c share."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from corpora.corpus import Corpus
+from corpora.files import PathLike
 from corpora.formats.compression import write_bytes
 from corpora.formats.vocabulary_file import (
     check_writable,
@@ -17,14 +18,7 @@ from corpora.formats.vocabulary_file import (
     write_vocabulary,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from corpora.files import PathLike
-
-    Counts = sparse.csr_array[np.int32]
+Counts = sparse.csr_array[np.int32]
 
 
 class DuplicateEntryError(ValueError):

@@ -1,18 +1,17 @@
 """The formats of a corpus: detection by file name, what each cannot store, reading and writing."""
 
-from __future__ import annotations
-
 import logging
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora.corpus import Corpus
 from corpora.corpus_files import HEADER
+from corpora.files import PathLike
 from corpora.formats.json_lines import read_json_lines, write_json_lines
 from corpora.formats.ldac import read_ldac, write_ldac
 from corpora.formats.mallet_state_file import read_mallet_state
@@ -30,11 +29,6 @@ from corpora.formats.text_folder import (
     write_text_folder,
 )
 from corpora.formats.uci import read_uci, write_uci
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from corpora.files import PathLike
 
 logger = logging.getLogger(__name__)
 

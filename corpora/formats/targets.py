@@ -1,14 +1,13 @@
 """Checks before writing: only files written here are replaced, and only if the user asks."""
 
-from __future__ import annotations
-
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.corpus_files import HEADER, read_header
 from corpora.errors import CorpusFormatError
+from corpora.files import PathLike
 from corpora.formats.text_folder import MARK
 from corpora.formats.vocabulary_file import (
     find_vocabulary,
@@ -17,11 +16,6 @@ from corpora.formats.vocabulary_file import (
     vocabulary_beside,
     vocabulary_candidates,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from corpora.files import PathLike
 
 
 class NotReplaceableError(FileExistsError):

@@ -5,29 +5,22 @@ refused. The format has no titles, unknown words, order of the vocabulary, and w
 document.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil
 import stat
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from corpora.corpus import Corpus
 from corpora.errors import CorpusFormatError
-from corpora.files import TEMPORARY_SUFFIX, sync_directory
+from corpora.files import TEMPORARY_SUFFIX, PathLike, sync_directory
 from corpora.formats.bags import BagGatherer
 from corpora.formats.lines import BYTE_ORDER_MARK, shown
 from corpora.formats.vocabulary_file import check_writable, fits_a_text, is_unicode, read_vocabulary
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from corpora.corpus import Corpus
-    from corpora.files import PathLike
 
 MARK = ".wikitopics-text"
 """Hidden file in folders that were written here; only these may be replaced."""

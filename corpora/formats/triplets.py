@@ -1,19 +1,14 @@
 """Counts as lines of DOCUMENT WORD COUNT, numbered from 1: what UCI and Matrix Market share."""
 
-from __future__ import annotations
-
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import numpy as np
 
+from corpora.corpus import Corpus
 from corpora.corpus_writer import MAX_INT32
 from corpora.formats.lines import LineReader
 from corpora.formats.number_table import Column, number_table
-from corpora.formats.numbered import DuplicateEntryError, csr_of, numbered_corpus
-
-if TYPE_CHECKING:
-    from corpora.corpus import Corpus
-    from corpora.formats.numbered import Counts
+from corpora.formats.numbered import Counts, DuplicateEntryError, csr_of, numbered_corpus
 
 LINES_AT_ONCE = 1 << 15
 

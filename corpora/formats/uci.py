@@ -6,20 +6,14 @@
 1 61 2        DOCUMENT WORD COUNT, both numbered from 1
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from corpora.corpus import Corpus
 from corpora.corpus_writer import MAX_INT32
+from corpora.files import PathLike
 from corpora.formats.lines import LineReader
 from corpora.formats.number_table import Column, checked
 from corpora.formats.numbered import beside_vocabulary
 from corpora.formats.triplets import read_triplets, size_columns, write_triplets
 from corpora.formats.vocabulary_file import words_of
-
-if TYPE_CHECKING:
-    from corpora.corpus import Corpus
-    from corpora.files import PathLike
 
 HEADER = size_columns("documents", "words")
 

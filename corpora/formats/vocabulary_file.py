@@ -5,21 +5,15 @@ vocab.NAME.txt. Reading tries that name first, then vocab.NAME.txt, NAME.vocab, 
 NAME_vocabulary.txt, vocab.txt and vocabulary.txt, in this order.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from corpora.errors import CorpusFormatError
+from corpora.files import PathLike
 from corpora.formats.compression import without_suffix
 from corpora.formats.lines import LineReader, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from corpora.files import PathLike
-
 
 NUMBERS = "numbers"
 """Stands in place of a vocabulary file: words are called by their numbers in the format."""

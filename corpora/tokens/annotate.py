@@ -1,23 +1,17 @@
 """Articles through an annotator, some at a time, into what is kept of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Iterable
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from corpora.articles.article import Article
 from corpora.tokens.annotated import AnnotatedArticles
+from corpora.tokens.annotation import Annotation, Annotator
 from corpora.tokens.pieces import pieces_of
 from corpora.tokens.word_form import is_alphabetic, normalized
 from corpora.worker_pool import working_on
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from numpy.typing import NDArray
-
-    from corpora.articles.article import Article
-    from corpora.tokens.annotation import Annotation, Annotator
 
 TOGETHER: Final = 100_000
 """Characters from which on pieces are annotated: one by one is slower, more hardly faster."""

@@ -4,27 +4,20 @@ Its last 32 bytes, to a zip reader the archive's comment, are the SHA-256 of the
 shard by the SHA-256. An article takes some 1.5 kB a thousand words.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
-from corpora.files import atomic_write
+from corpora.files import PathLike, atomic_write
 from corpora.tokens.annotated import AnnotatedArticles
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from corpora.files import PathLike
 
 FORMAT_VERSION = 2
 

@@ -1,17 +1,12 @@
 """Counts of words and adjacent pairs in one block; small, and computed by any process."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora.spilled_run import objects
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from corpora.tokens.block import TokenBlock
+from corpora.tokens.block import TokenBlock
 
 
 class BlockPairs(NamedTuple):

@@ -10,17 +10,12 @@ To the bit these are gensim's numbers where those are right. gensim's functions 
 time, and their npmi leaves [-1, 1] by rounding and divides by zero where p_ab is 1.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from corpora.tokens.pair_counts import PairCounts
+from corpora.tokens.pair_counts import PairCounts
 
 SCORINGS = ("classic", "npmi")
 

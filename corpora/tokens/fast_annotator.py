@@ -10,14 +10,16 @@ the parameters of the two networks, the tokenizer's cuts at white space, and tha
 the token's form, part of speech and morphology alone.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from spacy.lang.en.lemmatizer import EnglishLemmatizer
+from spacy.language import Language
 from spacy.pipeline import AttributeRuler, Lemmatizer, Tagger, Tok2Vec
 from spacy.tokenizer import Tokenizer  # type: ignore[import-not-found]
+from thinc.api import Model
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from corpora.errors import UnsupportedPipelineError
@@ -28,13 +30,6 @@ from corpora.tokens.fast.lemma_table import LemmaTable
 from corpora.tokens.fast.lexicon import SEPARATOR, Lexicon
 from corpora.tokens.fast.row_product import RowProductOps
 from corpora.tokens.spacy_model import token_spans
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-    from spacy.language import Language
-    from thinc.api import Model
 
 COMPONENTS = {
     "tok2vec": (Tok2Vec,),

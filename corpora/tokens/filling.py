@@ -1,23 +1,17 @@
 """One shard of articles to a file of annotations, in a worker process that a text may kill."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from corpora.articles.manifest import ShardEntry
+from corpora.articles.store import ArticleStore
 from corpora.tokens.annotate import annotate_articles
+from corpora.tokens.annotation import Annotator
 from corpora.tokens.annotation_file import save_annotated
 from corpora.tokens.annotators import load_annotator
 from corpora.tokens.spacy_model import stop_words_of
 from corpora.worker_pool import WorkerDiedError, working_on
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from corpora.articles.manifest import ShardEntry
-    from corpora.articles.store import ArticleStore
-    from corpora.tokens.annotation import Annotator
 
 logger = logging.getLogger(__name__)
 

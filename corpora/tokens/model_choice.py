@@ -1,17 +1,13 @@
 """Default spaCy model for the language of articles."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from corpora.articles.store import ArticleStore
 from corpora.errors import CorpusFormatError
 from corpora.tokens.spacy_model import BLANK, find_model, is_language, model_directory
-
-if TYPE_CHECKING:
-    from corpora.articles.store import ArticleStore
 
 logger = logging.getLogger(__name__)
 

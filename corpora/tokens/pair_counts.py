@@ -5,22 +5,16 @@ memory is full, words and pairs become sorted runs on disk. In a run, and in the
 words are numbered in alphabetical order, so that sorted pairs stay sorted when numbers change.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from corpora.files import PathLike
 from corpora.spilled_run import SpilledRun, SpillFile, merge, objects, ranks
+from corpora.tokens.block_pairs import BlockPairs
 from corpora.word_counts import MAX_WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from corpora.files import PathLike
-    from corpora.tokens.block_pairs import BlockPairs
 
 MAX_PAIRS = 4_000_000
 """Different pairs held in memory, at 16 bytes each; some more while they gather."""
@@ -147,7 +141,7 @@ class PairCounts:
         self._n_word[:] = 0
         self._pairs.clear()
 
-    def _renumbered(self, pairs: SpilledRun, numbers: _Numbers) -> SpilledRun:
+    def _renumbered(self, pairs: SpilledRun, numbers: "_Numbers") -> SpilledRun:
         """A run of pairs, on disk again, in the numbers that its words have in the merge."""
         number = numbers.all()
         renumbered = SpilledRun(self._spill, of_strings=False)

@@ -1,13 +1,9 @@
 """Texts in the pieces that a model sees: of bounded length, cut where it hurts least."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from corpora.articles.article import without_headings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_PIECE: Final = 10_000
 """Characters; bounds a model's memory. spaCy's small taggers see four words to each side."""

@@ -1,20 +1,13 @@
 """The cheap half of the text stage: which of the annotated tokens are the words of a document."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from corpora.tokens.annotated import AnnotatedArticles
 from corpora.tokens.annotation import PARTS_OF_SPEECH
 from corpora.tokens.block import BREAK, TokenBlock
+from corpora.tokens.settings import TextSettings
 from corpora.tokens.word_form import normalized
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from corpora.tokens.annotated import AnnotatedArticles
-    from corpora.tokens.settings import TextSettings
 
 
 def select(articles: AnnotatedArticles, settings: TextSettings) -> TokenBlock:

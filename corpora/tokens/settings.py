@@ -1,7 +1,5 @@
 """Settings that decide which tokens of a text become words."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from corpora.tokens.spacy_model import BLANK

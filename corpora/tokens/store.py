@@ -8,33 +8,26 @@ Shards never change, and another model, another spaCy or other rules have a dire
 so an annotation that is there is the right one. `corpora.tokens.selection` chooses words later.
 """
 
-from __future__ import annotations
-
 import json
 import logging
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from corpora.articles.manifest import ShardEntry
 from corpora.articles.remote import absolute, is_of_this_process
-from corpora.files import atomic_write, atomic_write_text, remove_partial_files, sha256_of
+from corpora.articles.store import ArticleStore
+from corpora.files import PathLike, atomic_write, atomic_write_text, remove_partial_files, sha256_of
 from corpora.lock import writer_lock
 from corpora.tokens.annotation_file import load_annotated, load_skipped
+from corpora.tokens.block import TokenBlock
 from corpora.tokens.filling import ShardDone, ShardTask, after_death, annotate_shard, prepare
 from corpora.tokens.selection import select
+from corpora.tokens.settings import TextSettings
 from corpora.tokens.spacy_model import describe_model, find_model, model_directory
-from corpora.tokens.workers import AnnotationFile, ArticlesToAnnotate, OfBlock
+from corpora.tokens.workers import AnnotationFile, ArticlesToAnnotate, OfBlock, Workers
 from corpora.worker_pool import ordered_map
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from corpora.articles.manifest import ShardEntry
-    from corpora.articles.store import ArticleStore
-    from corpora.files import PathLike
-    from corpora.tokens.block import TokenBlock
-    from corpora.tokens.settings import TextSettings
-    from corpora.tokens.workers import Workers
 
 Result = TypeVar("Result")
 

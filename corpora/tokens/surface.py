@@ -1,26 +1,19 @@
 """Positions of counted lemmas in an article's text, as they are written there."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora.articles.article import Article, heading_of
 from corpora.tokens.annotate import annotate_articles
+from corpora.tokens.annotation import PlacingAnnotator
+from corpora.tokens.bigrams import Bigrams
 from corpora.tokens.block import BREAK
 from corpora.tokens.pieces import placed_pieces
 from corpora.tokens.selection import kept_tokens, select
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from corpora.tokens.annotation import PlacingAnnotator
-    from corpora.tokens.bigrams import Bigrams
-    from corpora.tokens.settings import TextSettings
+from corpora.tokens.settings import TextSettings
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,5 @@
 """The form in which words are stored and compared, and which of them are made of letters."""
 
-from __future__ import annotations
-
 import unicodedata
 
 

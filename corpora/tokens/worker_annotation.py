@@ -1,28 +1,22 @@
 """One shard of articles to the bytes of its annotation, on any machine that has the model."""
 
-from __future__ import annotations
-
 import json
 import threading
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
+from corpora.articles.manifest import ShardEntry
 from corpora.articles.remote import path_of, read_bytes
 from corpora.articles.shard import read_articles
 from corpora.articles.shard_file import checked, shard_path
 from corpora.errors import CorpusFormatError, UnsuitableModelError
 from corpora.tokens.annotate import annotate_articles
+from corpora.tokens.annotation import Annotator
 from corpora.tokens.annotation_file import annotated_bytes
 from corpora.tokens.annotators import load_annotator
 from corpora.tokens.spacy_model import stop_words_of
 from corpora.tokens.store import describe
-from corpora.tokens.workers import ShardAnnotation
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from corpora.articles.manifest import ShardEntry
-    from corpora.tokens.annotation import Annotator
-    from corpora.tokens.workers import ArticlesToAnnotate
+from corpora.tokens.workers import ArticlesToAnnotate, ShardAnnotation
 
 
 def annotate_shard(

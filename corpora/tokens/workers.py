@@ -3,23 +3,18 @@
 Workers need not share a file system: they read what they see, are sent the rest, write nothing.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
+from corpora.articles.manifest import ShardEntry
 from corpora.articles.remote import path_of
 from corpora.articles.shard_file import stored_bytes
 from corpora.tokens.annotation_file import annotated_from
+from corpora.tokens.block import TokenBlock
 from corpora.tokens.selection import select
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from corpora.articles.manifest import ShardEntry
-    from corpora.tokens.block import TokenBlock
-    from corpora.tokens.settings import TextSettings
+from corpora.tokens.settings import TextSettings
 
 Result = TypeVar("Result")
 
@@ -28,12 +23,14 @@ class Workers(Protocol):
     """Whoever has the work of the text stage done elsewhere."""
 
     def annotate(
-        self, articles: ArticlesToAnnotate, entries: Iterable[ShardEntry]
-    ) -> Iterator[tuple[ShardEntry, ShardAnnotation | None]]:
+        self, articles: "ArticlesToAnnotate", entries: Iterable[ShardEntry]
+    ) -> "Iterator[tuple[ShardEntry, ShardAnnotation | None]]":
         """`worker_annotation.annotate_shard` of each, as they come; None of one that kills."""
         ...
 
-    def map(self, function: OfBlock[Result], files: Iterable[AnnotationFile]) -> Iterator[Result]:
+    def map(
+        self, function: "OfBlock[Result]", files: "Iterable[AnnotationFile]"
+    ) -> Iterator[Result]:
         """`function` of each file, in their order."""
         ...
 
@@ -74,7 +71,7 @@ class AnnotationFile:
     data: bytes | None = None
     """Content, for workers that cannot read it."""
 
-    def read(self) -> AnnotationFile:
+    def read(self) -> "AnnotationFile":
         """The file with what it holds; raises an OSError if it cannot be read here."""
         data = Path(self.path).read_bytes() if self.data is None else self.data
         return replace(self, data=data)

@@ -1,23 +1,16 @@
 """The exact marginal likelihood of a count tensor: a recursion over tokens that forgets."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import networkx as nx
 import numpy as np
 
 from evaluation.allocation.frontier import Frontier, MarginalCostError
 from evaluation.allocation.marginal_estimate import MarginalEstimate
-from models.allocation.inference_plan import plan_of
+from models.allocation.cell_counts import CellCounts
+from models.allocation.inference_plan import InferencePlan, plan_of
+from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_orders, log_total_probability
+from models.allocation.tables import Table
 from models.checks import check_whole
-
-if TYPE_CHECKING:
-    from models.allocation.cell_counts import CellCounts
-    from models.allocation.inference_plan import InferencePlan
-    from models.allocation.model import AllocationModel
-    from models.allocation.tables import Table
 
 __all__ = ["MAX_MEMORY", "MarginalCostError", "exact"]
 

@@ -14,25 +14,20 @@ exchange whole integers, and to sum columns is to add them. As the sum of a row 
 column says nothing new, and states are told apart without it.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.allocation.token_order import cell_order
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from evaluation.arrays import Bools, Floats, Ints
-    from models.allocation.inference_plan import InferencePlan
-    from models.allocation.tables import Table
+from evaluation.arrays import Bools, Floats, Ints
+from models.allocation.inference_plan import InferencePlan
+from models.allocation.tables import Table
 
 Words = NDArray[np.uint64]
 

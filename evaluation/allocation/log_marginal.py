@@ -1,9 +1,7 @@
 """`log_marginal`: how probable a whole count tensor is under an allocation model."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evaluation.allocation.exact import MAX_MEMORY, exact
 from evaluation.allocation.marginal_estimate import MarginalEstimate
@@ -11,13 +9,11 @@ from evaluation.allocation.particles import by_particles
 from models.allocation.cell_counts import CellCounts
 from models.allocation.inference_plan import plan_of
 from models.allocation.mean_field.coordinate_ascent import N_EPOCHS, MeanField, best_of_starts
+from models.allocation.model import AllocationModel
 from models.allocation.particles.runs import check_particle_settings
 from models.allocation.reachable import check_reachable
 from models.checks import check_whole
 from models.seed import seed_from
-
-if TYPE_CHECKING:
-    from models.allocation.model import AllocationModel
 
 logger = logging.getLogger(__name__)
 

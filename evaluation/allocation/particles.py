@@ -1,24 +1,18 @@
 """The marginal likelihood by particles: repeated runs, and the spread between them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
+from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import plan_of
+from models.allocation.model import AllocationModel
 from models.allocation.particles.runs import MAX_MEMORY, RESAMPLE_BELOW, run_particles, times_of
 from models.allocation.particles.state import check_memory
 from models.allocation.sequence import log_of_counts
 from models.parallel import effective_n_jobs, for_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from models.allocation.cell_counts import CellCounts
-    from models.allocation.model import AllocationModel
 
 
 def by_particles(

@@ -1,18 +1,12 @@
 """Count tensors drawn from an allocation model, with the allocation of their tokens."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import networkx as nx
 import numpy as np
 
+from evaluation.arrays import Floats, Ints, Rng
 from models.allocation.cell_counts import CellCounts
+from models.allocation.model import AllocationModel
 from models.checks import check_whole
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Rng
-    from models.allocation.model import AllocationModel
 
 
 def draw(model: AllocationModel, n_tokens: int, rng: Rng) -> tuple[CellCounts, CellCounts]:

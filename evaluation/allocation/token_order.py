@@ -1,15 +1,10 @@
 """The order of tokens in which exact enumeration has the fewest states to keep."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.special import gammaln
 
-if TYPE_CHECKING:
-    from evaluation.arrays import Ints
-    from models.allocation.tables import Table
+from evaluation.arrays import Ints
+from models.allocation.tables import Table
 
 MAX_TRIALS = 2000  # orders of the tokens that are tried: a second or less
 SEARCH_EFFORT = 4e7

@@ -9,27 +9,21 @@ and Q_k = Σ_w q_kw < 1 (see `TiltedTopics`). After words w' < w the rate is 1 -
 which ends at 1: that of Capdevila et al. 2018, eq. 15, in these units, for p near 0 or 1 too.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 
-from evaluation.monte_carlo.by_document import sampled
+from evaluation.arrays import Floats, Ints, Ints32, Rng
+from evaluation.document_blocks import DocumentBlock
+from evaluation.estimate import Direction, LikelihoodEstimate
+from evaluation.monte_carlo.by_document import Estimator, Score, sampled
 from evaluation.monte_carlo.token_sweep import document_words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from evaluation.arrays import Floats, Ints, Ints32, Rng
-    from evaluation.document_blocks import DocumentBlock
-    from evaluation.estimate import Direction, LikelihoodEstimate
-    from evaluation.monte_carlo.by_document import Estimator, Score
-    from models import GammaPoissonTopics
-    from models.gamma_poisson.tilted import TiltedTopics
+from models import GammaPoissonTopics
+from models.gamma_poisson.tilted import TiltedTopics
 
 
 class Document(NamedTuple):

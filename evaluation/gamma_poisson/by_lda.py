@@ -7,30 +7,24 @@ unbiased or a bound, and with the same standard error. Exact in time polynomial 
 tokens, where Capdevila et al. 2018 (Sec. 3.2) sum over ∏_w binom(y_w + K - 1, K - 1) partitions.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from scipy import sparse
 from scipy.special import gammaln
 
+from evaluation.arrays import Floats
 from evaluation.completion import completion
 from evaluation.convention import log_change, log_factorials
+from evaluation.document_blocks import DocumentBlock
+from evaluation.estimate import LikelihoodEstimate
 from evaluation.gamma_poisson.length import log_length_probability
+from models import GammaPoissonTopics
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scipy import sparse
-
-    from evaluation.arrays import Floats
-    from evaluation.document_blocks import DocumentBlock
-    from evaluation.estimate import LikelihoodEstimate
-    from models import GammaPoissonTopics
-
-    Estimator = Callable[..., LikelihoodEstimate]
+Estimator = Callable[..., LikelihoodEstimate]
 
 _halves: WeakKeyDictionary[GammaPoissonTopics, tuple[GammaPoissonTopics, Floats]] = (
     WeakKeyDictionary()

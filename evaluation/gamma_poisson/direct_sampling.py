@@ -7,21 +7,14 @@ is close to the prior. For longer ones almost no draw from the prior is near the
 effective sample size is small and the estimate most likely too low.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from evaluation.gamma_poisson.by_document import sampled_counts
+from evaluation.arrays import Floats, Ints, Rng
+from evaluation.gamma_poisson.by_document import Document, sampled_counts
 from evaluation.gamma_poisson.topic_counts import draw_scores, fill_rates
 from evaluation.monte_carlo.by_document import Score
 from evaluation.monte_carlo.log_mean import log_mean_of
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Rng
-    from evaluation.gamma_poisson.by_document import Document
 
 
 @sampled_counts("direct-sampling", "unbiased", 1000)

@@ -8,22 +8,15 @@ is p_k / (1 - p_k + p_k Φ_k), which equals the p_k of the paper only where Φ_k
 consistent, but scores that no chain of practical length visits dominate the mean: p is too large.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from evaluation.gamma_poisson.by_document import sampled_counts
+from evaluation.arrays import Floats, Ints, Rng
+from evaluation.gamma_poisson.by_document import Document, sampled_counts
 from evaluation.gamma_poisson.direct_sampling import log_probability
 from evaluation.gamma_poisson.topic_counts import draw_scores, fill_rates, spread
 from evaluation.monte_carlo.by_document import Score
 from evaluation.monte_carlo.log_mean import log_mean_of, standard_error_of_mean
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Rng
-    from evaluation.gamma_poisson.by_document import Document
 
 BURN_IN = 100  # sweeps before the first recorded one
 

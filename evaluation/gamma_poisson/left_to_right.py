@@ -15,13 +15,10 @@ estimated from draws of x_w, or exact. Both draw a word's own topic counts exact
 needs no burn-in. Time is S U² / 2 multinomial draws for U different words, and S U K of scores.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from evaluation.gamma_poisson.by_document import sampled_counts
+from evaluation.arrays import Floats, Ints, Rng
+from evaluation.gamma_poisson.by_document import Document, sampled_counts
 from evaluation.gamma_poisson.topic_counts import resample
 from evaluation.gamma_poisson.word_conditional import (
     add_topic_counts,
@@ -31,10 +28,6 @@ from evaluation.gamma_poisson.word_conditional import (
 from evaluation.monte_carlo.by_document import Score
 from evaluation.monte_carlo.log_mean import standard_error_of_mean
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Rng
-    from evaluation.gamma_poisson.by_document import Document
 
 DEFAULT_SAMPLES = 1000
 EXACTLY = 0  # number of proposals that stands for exact conditionals

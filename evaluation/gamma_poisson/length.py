@@ -9,19 +9,15 @@ sum, with the generating function ∏_k ((1 - Q_k) / (1 - Q_k z))^r_k. Its logar
 All terms are positive: nothing cancels. Time is in proportion to the square of the longest length.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.special import gammaln
 
+from evaluation.arrays import Floats
+from models import GammaPoissonTopics
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats
-    from models import GammaPoissonTopics
 
 MAX_TOKENS = 300_000
 ROUNDING = 1e-14

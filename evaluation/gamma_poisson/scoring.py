@@ -1,13 +1,15 @@
 """The likelihood of documents under Gamma-Poisson models: estimators, and what else they take."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
+from evaluation.arrays import Bools, Floats, Ints, Ints32, Rng
+from evaluation.document_blocks import DocumentBlock
 from evaluation.family import AsLDA, Method, Scoring
 from evaluation.gamma_poisson.by_lda import by_lda, completion_by_thinning, log_factor_of_tokens
 from evaluation.gamma_poisson.direct_sampling import direct_sampling
@@ -18,13 +20,6 @@ from evaluation.gamma_poisson.simulate import simulated_documents
 from evaluation.lda import scoring as lda
 from evaluation.lda.exact import checked_costs
 from models.gamma_poisson.topics import GammaPoissonTopics
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from scipy import sparse
-
-    from evaluation.arrays import Bools, Floats, Ints, Ints32, Rng
-    from evaluation.document_blocks import DocumentBlock
 
 
 def _check_cost(topics: GammaPoissonTopics, documents: DocumentBlock, *limits: Any) -> None:

@@ -1,18 +1,11 @@
 """Documents drawn from a Gamma-Poisson model, of lengths of its own, with their tokens' topics."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from scipy import sparse
 
+from evaluation.arrays import Ints32, Rng
 from evaluation.lda.simulate import counts_of_tokens
-
-if TYPE_CHECKING:
-    from scipy import sparse
-
-    from evaluation.arrays import Ints32, Rng
-    from models import GammaPoissonTopics
+from models import GammaPoissonTopics
 
 
 def simulated_documents(

@@ -7,15 +7,9 @@ in the units of `by_document`. Both depend on X_k = Σ_w x_wk only, so the state
 Topics with a score of 0, and padding, are never drawn.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from evaluation.arrays import Floats, Ints, Rng
 from evaluation.monte_carlo.token_sweep import pick
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Rng
 
 TOKENS_A_TOPIC = 4
 """Tokens per topic above which a binomial draw for each topic is faster than a draw for each token

@@ -16,19 +16,14 @@ topic k in proportion to a_k ρ_k^j. Cluster by cluster, this draws x_w given y_
 All ρ are divided by the largest: c_y gets the factor ρ_max^-y.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evaluation.arrays import Floats, Rng
 from evaluation.gamma_poisson.topic_counts import spread
 from evaluation.monte_carlo.token_sweep import pick
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Rng
 
 LARGEST = 1e250  # threshold above which coefficients are scaled down
 SMALLEST = 1e-100  # threshold below which coefficients are recomputed

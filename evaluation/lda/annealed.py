@@ -4,13 +4,13 @@ The path is that of `annealing`. Topic models of Poisson MRFs are scored by the 
 many chains and temperatures by default, so that the errors from their finite numbers are similar.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
+from evaluation.arrays import Floats, Ints, Ints32, Rng
 from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.annealing import document_of, log_weights_downwards, log_weights_upwards
 from evaluation.monte_carlo.annealed_chains import (
@@ -21,13 +21,7 @@ from evaluation.monte_carlo.annealed_chains import (
 from evaluation.monte_carlo.by_document import Score, for_documents, sampled
 from evaluation.monte_carlo.log_mean import log_mean_of
 from models.checks import check_whole
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from scipy import sparse
-
-    from evaluation.arrays import Floats, Ints, Ints32, Rng
-    from models.topics import WeightedTopics
+from models.topics import WeightedTopics
 
 BOUND_CHAINS = 16
 BOUND_TEMPERATURES = 500

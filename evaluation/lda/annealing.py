@@ -25,17 +25,13 @@ exact draw from p(z | j), such as the topics with which a document was simulated
 1 / weight is Z_0 / p(j) in expectation: an upper bound of the same kind.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from evaluation.arrays import Floats, Ints, Ints32, Rng
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Ints32, Rng
-    from models.topics import WeightedTopics
+from models.topics import WeightedTopics
 
 LARGE = 1e100  # limit of a product, above which its logarithm is added to a sum
 BELOW_ONE = 1.0 - 1e-15  # so that rounding draws nothing after the last cumulative sum

@@ -16,16 +16,10 @@ changes the array in place, from the last block and row to the first, as f(C) de
 f(C - e_k). That takes binom(L+K-1, K-1) numbers, and K binom(L+K, K) multiplications and additions.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from evaluation.arrays import Floats, Ints
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints
 
 SMALLEST = 1e-290  # smaller numbers become 0, as arithmetic on subnormal numbers is slow
 

@@ -4,26 +4,21 @@ It is the reference for all estimators where it is affordable: few topics with d
 hundred tokens, or ten topics with short ones. Other cases are refused before any computation.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import betaln
 
+from evaluation.arrays import Floats, Ints, Ints32
+from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.exact_cost import MAX_MEMORY, Costs, check_costs, readable_bytes
 from evaluation.lda.count_filter import SMALLEST, filter_counts
 from evaluation.monte_carlo.by_document import for_documents
 from models.checks import check_whole
 from models.parallel import effective_n_jobs
-
-if TYPE_CHECKING:
-    from scipy import sparse
-
-    from evaluation.arrays import Floats, Ints, Ints32
-    from evaluation.document_blocks import DocumentBlock
-    from models.topics import WeightedTopics
+from models.topics import WeightedTopics
 
 SECONDS_AN_UPDATE, SECONDS_A_STATE = 1e-9, 10e-9
 """Seconds for each topic, measured, within a factor of about 3; they only serve to refuse."""

@@ -8,20 +8,14 @@ large. Where some φ are 0 its limit is wrong: k with p(j | k) = 0 are never dra
 converges to p(j) divided by the prior probability of all other k.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from evaluation.arrays import Floats, Ints, Ints32, Rng
 from evaluation.monte_carlo.by_document import Score, sampled
 from evaluation.monte_carlo.log_mean import log_mean_of, standard_error_of_mean
 from evaluation.monte_carlo.token_sweep import document_words, fill_probabilities, pick, resample
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Ints32, Rng
-    from models.topics import WeightedTopics
+from models.topics import WeightedTopics
 
 BURN_IN = 20  # sweeps before the first recorded one
 

@@ -15,21 +15,16 @@ The sequential sampler is corrected: in the paper's listing sweeps see the token
 next, which makes it too probable. Time is R L² / 2 draws of O(K) for L tokens.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evaluation.arrays import Floats, Ints, Ints32, Rng
 from evaluation.monte_carlo.by_document import Score, sampled
 from evaluation.monte_carlo.log_mean import standard_error_of_mean
 from evaluation.monte_carlo.token_sweep import document_words, fill_probabilities, pick, resample
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Ints32, Rng
-    from models.topics import WeightedTopics
+from models.topics import WeightedTopics
 
 DEFAULT_SAMPLES = 100
 

@@ -23,13 +23,12 @@ in time quadratic in the length of a document, and stay biased. Here the mean is
   variance of the weights at the times of resampling.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from evaluation.arrays import Bools, Floats, Ints, Ints32, Rng
 from evaluation.lda.mean_field import N_CYCLES, independent_start, mean_field
 from evaluation.lda.particles import (
     Groups,
@@ -42,10 +41,7 @@ from evaluation.lda.particles import (
 )
 from evaluation.monte_carlo.by_document import Score, sampled
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Bools, Floats, Ints, Ints32, Rng
-    from models.topics import WeightedTopics
+from models.topics import WeightedTopics
 
 RESAMPLE_BELOW = 0.5
 """Particles are resampled when the effective sample size is below this share of them."""

@@ -17,20 +17,15 @@ alpha is small or topics are similar. The other modes have weights so large and 
 estimate by few samples is most often too low, and its standard error does not show it.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evaluation.arrays import Floats, Ints, Ints32, Rng
 from evaluation.monte_carlo.by_document import Score, sampled
 from evaluation.monte_carlo.log_mean import log_mean_of
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Ints32, Rng
-    from models.topics import WeightedTopics
+from models.topics import WeightedTopics
 
 DEFAULT_SAMPLES = 200
 AT_ONCE = 2**22  # maximal number of topic counts, of all samples, in memory at the same time

@@ -11,16 +11,12 @@ shares its topic with m - 1 others, topic k with probability a_k φ_kw^m / s_m, 
 tokens are drawn in the same way, independently of these.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from evaluation.arrays import Floats, Ints, Ints32, Rng
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Ints32, Rng
 
 
 class Groups(NamedTuple):

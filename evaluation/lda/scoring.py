@@ -1,9 +1,10 @@
 """Estimators of the likelihood of documents under LDA, and other functions of the family."""
 
-from __future__ import annotations
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
-from typing import TYPE_CHECKING
-
+from evaluation.arrays import Bools, Floats
 from evaluation.completion import DEFAULT_SPLITS, completion
 from evaluation.family import AsLDA, Method, Scoring, Validation
 from evaluation.lda.annealed import annealed
@@ -15,13 +16,6 @@ from evaluation.lda.mean_field import mean_field_is_1, mean_field_is_2
 from evaluation.lda.simulate import simulated_documents
 from evaluation.lda.variational_bound import variational_bound
 from models.lda.topics import LDATopics
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-    from scipy import sparse
-
-    from evaluation.arrays import Bools, Floats
 
 EXACT = Method(
     "exact",

@@ -1,19 +1,14 @@
 """Documents simulated from a model, with the topics of their tokens."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
+from evaluation.arrays import Floats, Ints, Ints32, Rng
+from models import LDATopics
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from evaluation.arrays import Floats, Ints, Ints32, Rng
-    from models import LDATopics
 
 
 def simulated_documents(

@@ -1,16 +1,12 @@
 """Variational lower bound on log p(document) under fixed topics (Blei, Ng & Jordan 2003)."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
 from models.lda.bound import document_bound
+from models.topics import WeightedTopics
 from models.variational.inference import infer_doc_topic
-
-if TYPE_CHECKING:
-    from evaluation.document_blocks import DocumentBlock
-    from models.topics import WeightedTopics
 
 MAX_ITERATIONS = 1000
 TOLERANCE = 1e-6

@@ -1,15 +1,9 @@
 """Temperatures of annealed chains of the topics of a document's tokens."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from evaluation.arrays import Floats
 from models.checks import check_whole
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats
 
 DEFAULT_CHAINS = 20
 DEFAULT_TEMPERATURES = 200

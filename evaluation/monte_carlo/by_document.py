@@ -1,24 +1,18 @@
 """Estimates document by document on threads, each with its own random numbers."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluation.estimate import LikelihoodEstimate
+from evaluation.arrays import Ints, Ints32, Rng
+from evaluation.document_blocks import DocumentBlock
+from evaluation.estimate import Direction, LikelihoodEstimate
 from models.parallel import effective_n_jobs, for_blocks
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from evaluation.arrays import Ints, Ints32, Rng
-    from evaluation.document_blocks import DocumentBlock
-    from evaluation.estimate import Direction
-
-    Estimator = Callable[..., LikelihoodEstimate]
-    Work = Callable[[int, Ints32, Ints, Rng], object]
+Estimator = Callable[..., LikelihoodEstimate]
+Work = Callable[[int, Ints32, Ints, Rng], object]
 
 DOCUMENT_BLOCK = 4  # documents in a task: few, as sampling one takes milliseconds
 

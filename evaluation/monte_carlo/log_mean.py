@@ -1,14 +1,11 @@
 """Log-mean of importance weights and batch means of a chain, with their standard errors."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats
+from evaluation.arrays import Floats
 
 
 class LogMean(NamedTuple):

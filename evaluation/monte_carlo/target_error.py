@@ -1,21 +1,15 @@
 """Samples for each document until it reaches a target standard error."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from evaluation.arrays import Floats, Ints
-    from evaluation.document_blocks import DocumentBlock
-    from evaluation.estimate import LikelihoodEstimate
+from evaluation.arrays import Floats, Ints
+from evaluation.document_blocks import DocumentBlock
+from evaluation.estimate import LikelihoodEstimate
 
 PILOT_SAMPLES = 50  # samples of the first pilot run, if no number is given
 MIN_PILOT_SAMPLES = 20

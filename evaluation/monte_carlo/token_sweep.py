@@ -7,17 +7,13 @@ probabilities of a token are computed in double precision, over blocks of topics
 topic in which the word has probability 0 is never drawn.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from evaluation.arrays import Floats, Ints, Ints32, Rng
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Ints32, Rng
-    from models.topics import WeightedTopics
+from models.topics import WeightedTopics
 
 LANES = 8  # topics in a block; rows are padded with zeros to a multiple
 

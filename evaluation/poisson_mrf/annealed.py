@@ -10,12 +10,13 @@ The partition functions are those of the model's table. They are estimates, one 
 length, whose errors are not part of the standard error.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from evaluation.arrays import Floats, Ints, Ints32, Rng
+from evaluation.document_blocks import DocumentBlock
+from evaluation.estimate import LikelihoodEstimate
 from evaluation.monte_carlo.annealed_chains import (
     DEFAULT_CHAINS,
     DEFAULT_TEMPERATURES,
@@ -32,12 +33,7 @@ from models.poisson_mrf.assignment_kernel import (
     state_of,
     sweep,
 )
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Ints32, Rng
-    from evaluation.document_blocks import DocumentBlock
-    from evaluation.estimate import LikelihoodEstimate
-    from models.poisson_mrf.topics import LPMRFTopics
+from models.poisson_mrf.topics import LPMRFTopics
 
 
 def annealed(

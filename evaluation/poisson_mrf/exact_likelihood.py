@@ -20,25 +20,21 @@ Both are of tokens in order: the bag probability of x over L! / ∏ x_s!, with t
 A_L + log L!. They are exact given this table, an estimate itself.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.special import betaln, comb, gammaln, logsumexp
 
+from evaluation.arrays import Bools, Floats, Ints, Ints32
+from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.exact_cost import MAX_MEMORY, Costs, check_costs
 from evaluation.monte_carlo.by_document import for_documents
 from models.checks import check_whole
 from models.kernel import kernel
 from models.parallel import effective_n_jobs
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Bools, Floats, Ints, Ints32
-    from evaluation.document_blocks import DocumentBlock
-    from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 
 SECONDS_A_TERM = 10e-9
 """Estimated time for a topic, matrix of the tied words and totals c; used for refusals only."""

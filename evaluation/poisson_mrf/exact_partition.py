@@ -12,23 +12,17 @@ depends on and the number of tokens of all eliminated words. Chains, stars and a
 no table over more than one count.
 """
 
-from __future__ import annotations
-
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.special import binom, gammaln, logsumexp
 
+from evaluation.arrays import Floats, Ints
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from evaluation.arrays import Floats, Ints
-    from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
 MAX_STATES = 2**28  # default maximum of terms; they take some seconds
 LARGEST_TABLE = 2**25  # maximum of numbers in a table over counts, 256 MiB

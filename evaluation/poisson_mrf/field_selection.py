@@ -13,33 +13,26 @@ those at which a model without interactions arrives. Training goes on from there
 are chosen for its first round.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from evaluation.arrays import Floats, Ints
 from evaluation.document_blocks import DocumentBlock
 from evaluation.poisson_mrf.map_assignment import map_assignment
 from models.checks import check_whole
 from models.counts import checked_counts
 from models.poisson_mrf.field_fitting import FieldSettings
 from models.poisson_mrf.mixture import LPMRFMixture
-from models.poisson_mrf.node_regressions import fit_path
+from models.poisson_mrf.node_regressions import NodeRegressions, fit_path
 from models.poisson_mrf.partition_table import partition_table
 from models.poisson_mrf.topic_model import LPMRFTopicModel, parts_of_split
 from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from evaluation.arrays import Floats, Ints
-    from models.poisson_mrf.node_regressions import NodeRegressions
 
 PENALTIES = tuple(np.logspace(0.0, -3.0, 20).tolist())
 LENGTH_SCALES = tuple(np.linspace(1.0, 2.0, 5).tolist())

@@ -1,7 +1,5 @@
 """`log_partition`: log of the normalising constant of a fixed-length Poisson MRF."""
 
-from __future__ import annotations
-
 import logging
 import warnings
 from dataclasses import dataclass

@@ -8,20 +8,15 @@ is the log-probability of nothing: with two topics or more the sum over all docu
 is above 1. It serves to compare with what was published.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
 from models.poisson_mrf.topic_matrices import map_assignment as best_matrices
 from models.poisson_mrf.topic_matrices import single_topic_scores
-from models.poisson_mrf.topics import LPMRFClusters
-
-if TYPE_CHECKING:
-    from evaluation.document_blocks import DocumentBlock
-    from models.poisson_mrf.topics import LPMRFTopics
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 
 
 def map_assignment(

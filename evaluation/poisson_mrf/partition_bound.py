@@ -8,17 +8,12 @@ since the model with Φ = 0 is the multinomial. Here are two bounds of the last 
 smaller is taken; both are 0 where Φ = 0.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from scipy.special import gammaln, logsumexp
 
-if TYPE_CHECKING:
-    from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
 DENSE_BELOW = 50  # words below which eigenvalues are those of the dense matrix
 LARGEST_EXPONENT = 700.0  # above it, an exponential may be too large for a number

@@ -1,18 +1,11 @@
 """The likelihood of documents under models of Poisson MRFs: estimators, and refusals."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from evaluation.family import Method, Scoring, Validation
+from evaluation.family import Method, Refusable, Scoring, Validation
 from evaluation.poisson_mrf.annealed import annealed
 from evaluation.poisson_mrf.exact_likelihood import check_affordable, exact, mixture_exact
 from evaluation.poisson_mrf.map_assignment import map_assignment
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
-
-if TYPE_CHECKING:
-    from evaluation.family import Refusable
 
 GIVEN_PARTITION_FUNCTIONS = (
     "Given estimates of the model's partition functions, whose error is not in the figure."

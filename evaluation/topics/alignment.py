@@ -1,22 +1,15 @@
 """Alignment of the topics of two models by the smallest sum of distances."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from evaluation.topics.distance import cross_distances
 from models.checks import check_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from models.topics import TopicWords
+from models.topics import TopicWords
 
 
 @dataclass(frozen=True)

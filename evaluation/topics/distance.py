@@ -6,19 +6,12 @@
 maps and matchings of topics make sense: 0 for equal topics, 1 for topics without a common word.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from evaluation.arrays import Floats
 from models.kernel import kernel
 from models.parallel import effective_n_jobs, for_blocks
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from evaluation.arrays import Floats
 
 CHUNK = 1024  # words in a partial sum, so that rows stay in the CPU cache
 ROWS = 8  # rows in a task of a thread

@@ -1,16 +1,10 @@
 """Differences between topics: diversity and exclusivity."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from evaluation.arrays import Floats
 from models.checks import check_whole
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats
-    from models.topics import TopicWords
+from models.topics import TopicWords
 
 
 def diversity(topics: TopicWords, n_words: int = 25) -> float:

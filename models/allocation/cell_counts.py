@@ -1,16 +1,13 @@
 """Observed counts as a list of cells: the observed values of tokens, and numbers of tokens."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-if TYPE_CHECKING:
-    from models.allocation.model import AllocationModel
-    from models.arrays import Ints
+from models.allocation.model import AllocationModel
+from models.arrays import Ints
 
 MISSING = -1  # Value of an index that was not observed
 

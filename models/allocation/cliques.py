@@ -1,7 +1,5 @@
 """Cliques of the indices that are unknown of a token, and the order to sum them out in."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import networkx as nx

@@ -8,21 +8,16 @@ consecutive numbers, and a clique's values are drawn among consecutive numbers.
 Kernels read the plan as flat arrays, made once for each pattern of unknown indices.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from models.allocation.cell_counts import MISSING
+from models.allocation.cell_counts import MISSING, CellCounts
 from models.allocation.cliques import Clique, check_cliques, rooted_cliques
+from models.allocation.model import AllocationModel
 from models.allocation.tables import Table, mixed_radix, tables_of
-
-if TYPE_CHECKING:
-    from models.allocation.cell_counts import CellCounts
-    from models.allocation.model import AllocationModel
-    from models.arrays import Bools, Floats, Ints, Ints32
+from models.arrays import Bools, Floats, Ints, Ints32
 
 
 class PlanArrays(NamedTuple):

@@ -6,19 +6,14 @@ LDA, and Poisson factorisation of a matrix (Cemgil et al. 2019, fig. 7a). It doe
 way the arrows point, as long as they do not meet in the topic.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from models.allocation.model import AllocationModel
+from models.arrays import Floats
 from models.lda.topics import LDATopics
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from models.allocation.model import AllocationModel
-    from models.arrays import Floats
 
 
 def is_lda_graph(model: AllocationModel) -> bool:

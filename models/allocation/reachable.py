@@ -1,16 +1,10 @@
 """Check that every observed cell has a positive probability."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from models.allocation.inference_plan import InferencePlan
 from models.allocation.particles.hidden_sum import weigh
 from models.allocation.particles.state import new_particles
-
-if TYPE_CHECKING:
-    from models.allocation.inference_plan import InferencePlan
 
 
 class UnreachableCellError(ValueError):

@@ -1,16 +1,11 @@
 """log Γ(α + n) - log Γ(α), the log-probability scale of a run of tokens in one cell."""
 
-from __future__ import annotations
-
 from math import lgamma
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.arrays import Floats, Ints
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from models.arrays import Floats, Ints
 
 FEW = 10_000
 """Tokens up to which factors are multiplied: the difference of two log Γ of large α loses digits.

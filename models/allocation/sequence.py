@@ -5,20 +5,15 @@ many there are. The counts have as many orders as the multinomial coefficient sa
 of tokens its own law (eqs. 3.14 to 3.16).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaln
 
 from models.allocation.cell_counts import MISSING, CellCounts
 from models.allocation.inference_plan import plan_of
+from models.allocation.model import AllocationModel
 from models.allocation.rising_factorial import log_rising_factorials
-
-if TYPE_CHECKING:
-    from models.allocation.model import AllocationModel
 
 
 def rate_of(model: AllocationModel, n_tokens: int) -> float:

@@ -9,22 +9,16 @@ cliques over those of separators (eq. 4.3). A marginal whose indices are all obs
 whatever the hidden ones are: its product over all tokens is a ratio of Gamma functions.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from models.allocation.cell_counts import MISSING
+from models.allocation.cell_counts import MISSING, CellCounts
+from models.allocation.model import AllocationModel
 from models.allocation.rising_factorial import log_rising_factorials
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from models.allocation.cell_counts import CellCounts
-    from models.allocation.model import AllocationModel
-    from models.arrays import Floats, Ints
+from models.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

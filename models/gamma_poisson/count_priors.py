@@ -12,15 +12,12 @@ r_k ~ Gamma(shape g, rate h):
 than i tokens of topic k, as these are so many draws of one probability.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from models.arrays import Floats, Ints
-    from models.gibbs.minka import Exceedances
+from models.arrays import Floats, Ints
+from models.gibbs.minka import Exceedances
 
 
 class CountPriors(NamedTuple):

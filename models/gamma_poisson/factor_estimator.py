@@ -1,13 +1,14 @@
 """Base of trainers that factorise counts: sweeps that never worsen the objective."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from models.arrays import Floats
 from models.checks import check_number
 from models.estimator import TopicEstimator
 from models.gamma_poisson.factor_state import FactorStep, KLNMFState
@@ -15,13 +16,6 @@ from models.gamma_poisson.factor_updates import Rows, update_factor
 from models.parallel import effective_n_jobs
 from models.seed import seed_from
 from models.variational.fixed_point import TINY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scipy import sparse
-
-    from models.arrays import Floats
 
 RELAXATION_GROWTH = 1.2  # Growth of the exponent after a sweep that improved the objective
 START_SHAPE = 2.0

@@ -1,12 +1,8 @@
 """State of factorisations of counts, and the report of a sweep."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from models.arrays import Floats
+from models.arrays import Floats
 
 
 @dataclass

@@ -12,20 +12,16 @@ is updated. Several updates of a row in turn cost less than several passes over 
 of the other factor is then in the cache.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from models.arrays import Floats, Ints32
 from models.kernel import kernel
 from models.parallel import for_blocks
 from models.variational.fixed_point import TINY, mix_topics, sum_over_words
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 Ints = Ints32 | NDArray[np.int64]
 ENTRIES_A_BLOCK = 8192  # Minimum number of entries a task; a task ends with a whole row
@@ -42,7 +38,7 @@ class Rows(NamedTuple):
     block: NDArray[np.int64]  # First row of each task, then the number of rows
 
     @classmethod
-    def of(cls, counts: sparse.csr_array) -> Rows:
+    def of(cls, counts: sparse.csr_array) -> "Rows":
         """Return the entries of `counts`; floats are not copied."""
         edges = np.arange(0, max(1, counts.nnz), ENTRIES_A_BLOCK)
         block = np.append(np.searchsorted(counts.indptr, edges, side="right") - 1, counts.shape[0])

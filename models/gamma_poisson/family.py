@@ -1,7 +1,5 @@
 """Gamma-Poisson factor analysis as a family of topic models."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from models.family import Family, TrainerSpec, ValidationInterval

@@ -7,15 +7,10 @@ iteration is the generalised Newton step of Minka 2002, Estimating a Gamma distr
     1/r ← 1/r + (log r - ψ(r) - s) / (r² (1/r - ψ'(r)))
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.special import polygamma, psi
 
-if TYPE_CHECKING:
-    from models.arrays import Floats
+from models.arrays import Floats
 
 MAX_SHAPE = 1e6  # Maximum shape: that of almost equal values would be infinite
 MIN_SCORE = 0.1

@@ -1,23 +1,19 @@
 """GaP: factors of counts with a Gamma prior (Canny 2004)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, xlogy
 from sklearn.utils.validation import check_is_fitted
 
+from models.arrays import Floats
 from models.gamma_poisson.factor_estimator import Counts, FactorEstimator
 from models.gamma_poisson.factor_state import GaPState
 from models.gamma_poisson.factor_updates import log_mixtures
 from models.gamma_poisson.gamma_fit import MAX_RATE, MIN_RATE
 from models.gamma_poisson.topics import GammaPoissonTopics
 from models.parallel import effective_n_jobs
-
-if TYPE_CHECKING:
-    from models.arrays import Floats
 
 MIN_START = 1e-10  # Minimum initial score
 

@@ -13,17 +13,13 @@ order, but for topics q_k, whose rows sum to Q_k < 1. So results for LDA hold he
 over topic counts that is polynomial in N, its estimators, its bounds and its variational posterior.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
+from models.arrays import Floats
 from models.topics import TopicWords
-
-if TYPE_CHECKING:
-    from models.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

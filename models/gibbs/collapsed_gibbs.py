@@ -1,11 +1,13 @@
 """Base class of the estimators of all families that are fitted by collapsed Gibbs sampling."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterator
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
+from models.arrays import Floats, Ints, Ints32
 from models.counts import frozen_words, whole_numbers
 from models.dirichlet_prior import prior_vector
 from models.estimator import TopicEstimator
@@ -16,14 +18,6 @@ from models.gibbs.tokens import Tokens, tokens_of
 from models.kernel import kernel
 from models.parallel import effective_n_jobs, for_blocks
 from models.seed import seed_from
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-    from scipy import sparse
-
-    from models.arrays import Floats, Ints, Ints32
 
 MAX_TOPICS = 65_535
 DENSE_UP_TO = 200  # Maximal number of topics for which "auto" takes a dense sampler

@@ -7,18 +7,14 @@ the probability of the topic's negative binomial), with counts that exclude toke
 are float32: their relative error of about 1e-7 changes the topic of about 1 token in a million.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.arrays import Ints, Ints32
+from models.gibbs.tokens import Tokens
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from models.arrays import Ints, Ints32
-    from models.gibbs.tokens import Tokens
 
 Topics = NDArray[np.uint16]
 Floats32 = NDArray[np.float32]

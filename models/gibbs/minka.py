@@ -8,8 +8,6 @@ raises their likelihood. As ψ(n + a) - ψ(a) = Σ_{i<n} 1 / (a + i), the sums o
 the numbers of documents with more than i tokens: no ψ, at a cost independent of their number.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

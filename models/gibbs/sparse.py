@@ -10,19 +10,15 @@ Hsieh, Yun, Vishwanathan & Dhillon 2015 (F+LDA, word by word) with blocks that v
 a tree. The conditional is that of `models.gibbs.dense`.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.arrays import Ints, Ints32
+from models.gibbs.dense import Priors
+from models.gibbs.tokens import Tokens
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from models.arrays import Ints, Ints32
-    from models.gibbs.dense import Priors
-    from models.gibbs.tokens import Tokens
 
 Topics = NDArray[np.uint16]
 Floats32 = NDArray[np.float32]

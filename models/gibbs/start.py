@@ -1,24 +1,18 @@
 """First topics of collapsed Gibbs sampling: random, or from a short run of online LDA."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
+from models.arrays import Bools, Floats, Ints32
 from models.gibbs.dense import LANES, padded
+from models.gibbs.tokens import Tokens
 from models.kernel import kernel
 from models.lda.online_lda import OnlineLDA
 from models.parallel import effective_n_jobs, for_blocks
 from models.variational.inference import infer_doc_topic
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from scipy import sparse
-
-    from models.arrays import Bools, Floats, Ints32
-    from models.gibbs.tokens import Tokens
 
 MAX_ALPHA = 5.0
 """Upper limit of the sum of alpha in the online run. With 0.1 for each of many topics, the E-step

@@ -7,12 +7,9 @@ done, an approximation of K numbers that change little in that time. (In AD-LDA,
 Smyth & Welling 2009, the words' counts are out of date as well.)
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from models.arrays import Ints
 from models.gibbs.dense import LANES, Priors, count_doc_topics, padded, resample_dense
 from models.gibbs.minka import Exceedances, exceedances
 from models.gibbs.sparse import (
@@ -22,13 +19,9 @@ from models.gibbs.sparse import (
     resample_sparse,
     sort_doc_topics,
 )
-from models.gibbs.tokens import count_word_topics
+from models.gibbs.state import GibbsLDAState
+from models.gibbs.tokens import Tokens, count_word_topics
 from models.parallel import for_blocks
-
-if TYPE_CHECKING:
-    from models.arrays import Ints
-    from models.gibbs.state import GibbsLDAState
-    from models.gibbs.tokens import Tokens
 
 SAMPLERS = ("exact-dense", "exact-sparse", "parallel-dense", "parallel-sparse")
 SORT_BLOCK = 256  # Documents in a task that sorts their topics

@@ -7,21 +7,16 @@ of one p share neither documents nor words: they can be resampled in parallel (Y
 P depends on the corpus alone, never on the number of threads.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import isqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
+from models.arrays import Bools, Ints, Ints32
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from scipy import sparse
-
-    from models.arrays import Bools, Ints, Ints32
 
 TOKENS_A_CELL = 20_000
 MAX_BLOCKS = 32

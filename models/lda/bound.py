@@ -1,18 +1,11 @@
 """Evidence lower bound of LDA, in two parts: documents and topics."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from scipy import sparse
 from scipy.special import gammaln, psi
 
+from models.arrays import Floats
 from models.variational.word_probability import log_word_probability
-
-if TYPE_CHECKING:
-    from scipy import sparse
-
-    from models.arrays import Floats
 
 
 def document_bound(

@@ -9,8 +9,6 @@ of this tree can be computed and combined in any process: the sums have the same
 process had computed the whole batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -4,9 +4,8 @@ Each function returns a `SavedModel`. Its vocabulary is empty if the library doe
 the caller must then know the words of the columns.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+import os
+from typing import Any
 
 import numpy as np
 
@@ -15,17 +14,12 @@ from corpora.formats.ldac_model import read_ldac_model
 from corpora.formats.lines import LineReader
 from corpora.formats.mallet_state_file import read_mallet_state
 from corpora.formats.mallet_topic_keys import read_topic_keys
-from corpora.formats.mallet_weights import read_topic_word_weights
+from corpora.formats.mallet_weights import TopicWordWeights, read_topic_word_weights
+from models.arrays import Floats
 from models.lda.topics import LDATopics
 from models.saved import ModelFormatError, SavedModel
 
-if TYPE_CHECKING:
-    import os
-
-    from corpora.formats.mallet_weights import TopicWordWeights
-    from models.arrays import Floats
-
-    PathLike = str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
 
 
 def gensim_model(model: Any) -> SavedModel:

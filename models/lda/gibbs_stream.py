@@ -5,18 +5,14 @@ few documents. So earlier documents are resampled with new ones (rejuvenation; C
 Griffiths 2009), and a warm start from all of them follows each growth of their number by a half.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from models.arrays import Bools, Ints, Ints32
-    from models.gibbs.tokens import Tokens
+from models.arrays import Bools, Ints, Ints32
+from models.gibbs.tokens import Tokens
 
 MAX_REMEMBERED = 100_000
 """Number of last documents that are remembered; topics of earlier ones stay fixed."""
@@ -38,7 +34,7 @@ class TokenTopics(NamedTuple):
     topic_of: NDArray[np.uint16]  # (n_tokens,)
 
     @classmethod
-    def of(cls, tokens: Tokens, topic_of: NDArray[np.uint16], n_docs: int) -> TokenTopics:
+    def of(cls, tokens: Tokens, topic_of: NDArray[np.uint16], n_docs: int) -> "TokenTopics":
         """Return the documents of a sampler, whose topics are in the order of `tokens`."""
         order = by_document(tokens)
         n_tokens = np.bincount(tokens.doc_of, minlength=n_docs)
@@ -66,7 +62,7 @@ class TokenTopics(NamedTuple):
         counts.sum_duplicates()
         return counts
 
-    def followed_by(self, others: TokenTopics) -> TokenTopics:
+    def followed_by(self, others: "TokenTopics") -> "TokenTopics":
         """Return the last `MAX_REMEMBERED` of these documents and then `others`."""
         start = np.concatenate((self.start, self.start[-1] + others.start[1:]))
         dropped = max(0, len(start) - 1 - MAX_REMEMBERED)

@@ -6,22 +6,15 @@
 the batch are written to. Priors move by ρ times a Newton step (ibid., Sec. 2.3).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.special import psi
 
+from models.arrays import Floats, Ints32
 from models.dirichlet_prior import newton_step, symmetric_newton_step
-from models.lda.e_step import WORD_BLOCK
+from models.lda.e_step import WORD_BLOCK, BatchStatistics
+from models.lda.online_lda_state import OnlineLDAState
 from models.parallel import for_blocks
 from models.variational.inference import add_expected_counts, weigh_words
-
-if TYPE_CHECKING:
-    from models.arrays import Floats, Ints32
-    from models.lda.e_step import BatchStatistics
-    from models.lda.online_lda_state import OnlineLDAState
 
 MIN_SCALE = 1e-50  # Scale below which it is multiplied into the excess
 FAINT = 1e-30  # Maximal weight of a word below which its weights are computed from logarithms

@@ -13,22 +13,16 @@ and starts at the multinomial, whose partition function is known. A chain starts
 The mean weight is Z_1 / Z_0 in expectation, where log Z_0 = L logsumexp θ - log L!.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from models.arrays import Floats
 from models.kernel import kernel
 from models.parallel import effective_n_jobs, for_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from models.arrays import Floats
-    from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
 CHAINS_AT_ONCE = 50  # Chains that share exponentials of interactions and a stream of random numbers
 LARGEST_ROOT = 0.25

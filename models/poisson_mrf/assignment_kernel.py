@@ -24,22 +24,17 @@ takes one or two exponentials, and a polynomial over many topics at once for the
 is no neighbour of itself: removing a token does not change its own (Φ^k z_k)_w.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from models.arrays import Floats, Ints, Ints32
 from models.kernel import kernel, read_only
 from models.poisson_mrf.document_edges import DocumentEdges, edges_within
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from models.arrays import Floats, Ints, Ints32
-    from models.poisson_mrf.edges import Neighbours
-    from models.poisson_mrf.topics import LPMRFTopics
+from models.poisson_mrf.edges import Neighbours
+from models.poisson_mrf.topics import LPMRFTopics
 
 STEEP = 16.0  # Maximum exponent for the polynomial
 MIN_PRODUCT, MAX_PRODUCT = 1e-200, 1e200

@@ -12,19 +12,15 @@ is a lower bound. This module searches for the best such x, starting from the be
 word, and damps the interactions that make them outweigh typical documents.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from models.arrays import Bools, Floats, Ints
 from models.kernel import kernel
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.partition_table import mean_interaction
-
-if TYPE_CHECKING:
-    from models.arrays import Bools, Floats, Ints
 
 MARGIN = 5.0
 """Nats by which damped condensed documents are less probable than all documents together."""

@@ -1,16 +1,12 @@
 """The words of one document that depend on each other, in each topic."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from models.arrays import Floats, Ints, Ints32
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from models.arrays import Floats, Ints, Ints32
-    from models.poisson_mrf.edges import Neighbours
+from models.poisson_mrf.edges import Neighbours
 
 
 class DocumentEdges(NamedTuple):

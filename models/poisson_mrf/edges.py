@@ -1,16 +1,12 @@
 """Pairs of words that depend on each other, in each topic of a model of Poisson MRFs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from models.arrays import Floats, Ints, Ints32
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.topics import Weights
-
-if TYPE_CHECKING:
-    from models.arrays import Floats, Ints, Ints32
-    from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
 
 class Neighbours(NamedTuple):

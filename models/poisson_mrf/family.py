@@ -1,7 +1,5 @@
 """Fixed-length Poisson MRFs as a family of topic models: mixtures and topic models of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib import import_module
 

@@ -1,10 +1,9 @@
 """Base of trainers of Poisson MRFs: rounds, and the settings of fields."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from models.arrays import Floats, Ints
 from models.checks import check_number
 from models.counts import whole_numbers
 from models.estimator import TopicEstimator
@@ -24,11 +24,6 @@ from models.poisson_mrf.partition_table import checked_partition
 from models.poisson_mrf.topic_matrices import single_topic_scores
 from models.poisson_mrf.topics import LPMRFClusters, LPMRFModel, LPMRFTopics
 from models.seed import seed_from
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from models.arrays import Floats, Ints
 
 KMEANS_STARTS = 10
 MAX_ROUNDS = 100  # Default number of rounds of a stage

@@ -1,25 +1,17 @@
 """Fields of topics from the tokens of each, with their partition functions."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import sparse
 
+from models.arrays import Floats
 from models.parallel import effective_n_jobs, for_blocks
 from models.poisson_mrf.condensation import damp_condensing_interactions
-from models.poisson_mrf.node_regressions import fit_nodes
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.node_regressions import NodeRegressions, fit_nodes
 from models.poisson_mrf.partition_table import partition_table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scipy import sparse
-
-    from models.arrays import Floats
-    from models.poisson_mrf.distribution import FixedLengthPoissonMRF
-    from models.poisson_mrf.node_regressions import NodeRegressions
 
 
 @dataclass(frozen=True)

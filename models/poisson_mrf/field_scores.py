@@ -1,16 +1,11 @@
 """Log-probability of documents in each field, given a table of partition functions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
-if TYPE_CHECKING:
-    from models.arrays import Floats
-    from models.poisson_mrf.edges import Fields
+from models.arrays import Floats
+from models.poisson_mrf.edges import Fields
 
 DOCUMENTS_AT_ONCE = 1024
 """Documents to multiply by Φ at a time: the product holds most pairs of them and words."""

@@ -18,17 +18,13 @@ bound of its slope, which must stay below λ: since both μ sum to Y,
 and most slopes are never recomputed.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from models.arrays import Floats, Ints, Ints32
 from models.kernel import kernel
 from models.poisson_mrf.working_set import Exponentials, Selected, Table, fit_selected, select
-
-if TYPE_CHECKING:
-    from models.arrays import Floats, Ints, Ints32
 
 MARGIN = 0.9  # Share of the tolerance to aim at, as a margin for rounding
 FIRST_WORDS = 20  # Minimum number of words to add to the working set

@@ -1,16 +1,12 @@
 """Mixtures of fixed-length Poisson MRFs (Inouye et al. 2015, Sec. 2.1)."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+
+from scipy import sparse
 
 from models.poisson_mrf.field_estimator import LPMRFTrainer, kmeans_labels
 from models.poisson_mrf.field_state import PoissonMRFState
 from models.poisson_mrf.topics import LPMRFClusters
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 STAGES = ("mixture", "fields")
 

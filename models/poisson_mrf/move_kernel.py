@@ -16,19 +16,14 @@ which is the paper's univariate problem at a = b - z_ul, with ω at the new leng
 there should read m_q - a).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from models.arrays import Floats, Ints, Ints32
 from models.kernel import kernel
-from models.poisson_mrf.document_edges import edges_within
-
-if TYPE_CHECKING:
-    from models.arrays import Floats, Ints, Ints32
-    from models.poisson_mrf.document_edges import DocumentEdges
-    from models.poisson_mrf.edges import Neighbours
+from models.poisson_mrf.document_edges import DocumentEdges, edges_within
+from models.poisson_mrf.edges import Neighbours
 
 
 class DocumentWords(NamedTuple):

@@ -3,22 +3,17 @@
 Tables hold A_L + log L! for θ with logsumexp θ = 0: 0 at all lengths where Φ = 0.
 """
 
-from __future__ import annotations
-
 import logging
 import warnings
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp
 
+from models.arrays import Floats
 from models.poisson_mrf.annealed_partition import log_weights_at
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.smc_partition import smc_log_weights
-
-if TYPE_CHECKING:
-    from models.arrays import Floats
-    from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
 logger = logging.getLogger(__name__)
 MAX_SHORTFALL = 1.0  # Nats below its bound at which an estimate is useless

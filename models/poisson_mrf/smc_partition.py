@@ -15,12 +15,10 @@ sampler with the length in the place of the temperature (Del Moral, Doucet & Jas
 takes 100 L draws at each of the lengths.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from models.arrays import Floats
 from models.kernel import kernel
 from models.parallel import effective_n_jobs, for_blocks
 from models.poisson_mrf.annealed_partition import (
@@ -31,12 +29,7 @@ from models.poisson_mrf.annealed_partition import (
     scale_weights,
     set_weights,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from models.arrays import Floats
-    from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
 CHAINS_AT_ONCE = 25  # Chains that are resampled together and share a stream of random numbers
 SWEEPS_A_DOUBLING = 32

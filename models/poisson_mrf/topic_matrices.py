@@ -7,25 +7,21 @@ Nothing is taken from a prior of m. What is found is a local optimum: with Φ = 
 tokens of another topic cost the log of a binomial coefficient of m.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
+from models.arrays import Floats, Ints, Ints32
 from models.checks import check_whole
 from models.counts import checked_counts
 from models.parallel import effective_n_jobs, for_blocks
+from models.poisson_mrf.edges import Fields
 from models.poisson_mrf.field_scores import field_scores, log_arrangements
 from models.poisson_mrf.move_kernel import DocumentWords, FieldTables, improve_splits
-
-if TYPE_CHECKING:
-    from models.arrays import Floats, Ints, Ints32
-    from models.poisson_mrf.edges import Fields
 
 DOCUMENT_BLOCK = 64
 

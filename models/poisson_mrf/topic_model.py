@@ -1,33 +1,26 @@
 """Topic models of fixed-length Poisson MRFs (Inouye et al. 2015, Sec. 3), and by sampling."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
+from models.arrays import Floats, Ints
 from models.family import Schedule
 from models.gibbs.minka import asymmetric_prior, exceedances
 from models.gibbs.tokens import tokens_of
 from models.lda.gibbs_lda import GibbsLDA
+from models.lda.topics import LDATopics
 from models.parallel import effective_n_jobs, for_blocks
 from models.poisson_mrf.assignment_kernel import documents_of, field_arrays, sweep_documents
 from models.poisson_mrf.field_estimator import LPMRFTrainer, kmeans_labels
 from models.poisson_mrf.field_state import PoissonMRFState
 from models.poisson_mrf.topic_matrices import map_assignment, tokens_of_topic
 from models.poisson_mrf.topics import LPMRFTopics
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-    from scipy import sparse
-
-    from models.arrays import Floats, Ints
-    from models.lda.topics import LDATopics
-    from models.poisson_mrf.field_fitting import FittedMRFs
 
 STAGES = {"moves": ("mixture", "multinomial", "fields"), "gibbs": ("lda", "fields")}
 PRIOR_ITERATIONS = 20  # Steps of alpha in each round
@@ -193,7 +186,7 @@ class LPMRFTopicModel(LPMRFTrainer):
         self, parts: Sequence[sparse.csr_array], counts: sparse.csr_array, *, interacting: bool
     ) -> LPMRFTopics:
         longest = int(counts.sum(axis=1).max())
-        fitted: FittedMRFs = self._fit_fields(parts, longest, interacting=interacting)
+        fitted = self._fit_fields(parts, longest, interacting=interacting)
         lengths = np.stack([np.asarray(part.sum(axis=1)).ravel() for part in parts], axis=1)
         first = self.state_.prior  # of LDA, or of the round before
         if self.assignments == "moves":

@@ -4,17 +4,13 @@ Proximal Newton steps (Lee, Sun & Saunders 2014), whose quadratic models are sol
 descent; see `lasso_kernel` for the objective.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from models.arrays import Floats, Ints, Ints32
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from models.arrays import Floats, Ints, Ints32
 
 MODEL_LOOSENESS = 0.05  # Share of its initial violation to which a quadratic model is solved
 PATIENCE = 100  # Maximum number of consecutive Newton steps without a smaller violation

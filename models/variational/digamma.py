@@ -3,17 +3,12 @@
 ψ is the digamma function. For q(θ) = Dirichlet(γ), exp E[log θ_k] = exp(ψ(γ_k)) / exp(ψ(Σγ)).
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.arrays import Floats
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from models.arrays import Floats
 
 _LOG2_E = 1.0 / math.log(2.0)
 _LN2_HIGH = 0.693145751953125  # 15 bits of ln 2: a product with a small integer is exact

@@ -7,8 +7,6 @@ changes γ by less than the tolerance, or the cap is reached; each can make any 
 With caps of 5 or less every iteration is that of Hoffman, Blei & Bach 2010, Algorithm 2.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -10,21 +10,17 @@ entry, the ratio n_dw / Σ_j t_j b_jw. The factor exp(-ψ(Σγ)) of t cancels in
 throughout. Any factor of a word's weights b_.w cancels too.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from models.arrays import Floats, Ints32
 from models.kernel import kernel, read_only
 from models.parallel import effective_n_jobs, for_blocks
 from models.variational.digamma import exp_digamma
 from models.variational.fixed_point import TINY, infer_document, mix_topics
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 Ints = Ints32 | NDArray[np.int64]
 DOCUMENT_BLOCK = 32

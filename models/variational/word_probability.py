@@ -1,20 +1,13 @@
 """log p(words | θ, φ), a term of every bound and estimator."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from scipy import sparse
 
+from models.arrays import Floats
 from models.kernel import kernel, read_only
 from models.parallel import effective_n_jobs, for_blocks
 from models.variational.fixed_point import mix_topics
 from models.variational.inference import DOCUMENT_BLOCK, Documents, documents_of
-
-if TYPE_CHECKING:
-    from scipy import sparse
-
-    from models.arrays import Floats
 
 
 def log_word_probability(

@@ -10,15 +10,14 @@ Scores and factors of single models are cached as they are finished, so that an 
 goes on with the next one.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import math
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +35,7 @@ from pipeline.allocation.candidates import (
     refused_by_name,
     warn_of_long_work,
 )
+from pipeline.allocation.count_table import CountTable
 from pipeline.allocation.factors import Factors, cached_factors, save_topics, write_factors
 from pipeline.allocation.figures import figures_of
 from pipeline.allocation.graphs import KINDS, Prior, parse_graphs, prepared
@@ -47,12 +47,7 @@ from pipeline.errors import UsageError
 from pipeline.figures.write import write_figures
 from pipeline.progress import Progress
 from pipeline.setting_sources import check_least, check_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pipeline.allocation.count_table import CountTable
-    from pipeline.settings import AllocateSettings
+from pipeline.settings import AllocateSettings
 
 __all__ = ["allocate", "print_allocation"]
 

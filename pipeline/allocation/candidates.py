@@ -1,15 +1,13 @@
 """The models that `allocate` compares: each graph with each rank."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,18 +16,13 @@ from evaluation.allocation.exact import MarginalCostError
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import plan_of
 from models.allocation.mean_field.modes import MAX_JOINT_VALUES
+from models.allocation.model import AllocationModel
 from models.allocation.particles.state import check_memory
 from models.parallel import effective_n_jobs
+from pipeline.allocation.count_table import CountTable
+from pipeline.allocation.graphs import Graph, Prior
 from pipeline.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from models.allocation.model import AllocationModel
-    from pipeline.allocation.count_table import CountTable
-    from pipeline.allocation.graphs import Graph, Prior
-    from pipeline.settings import AllocateSettings
-
+from pipeline.settings import AllocateSettings
 
 MAX_RANKS = 1000
 BY_PARTICLES = ("smc", "smc-adaptive", "sis")

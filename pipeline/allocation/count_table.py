@@ -1,19 +1,14 @@
 """Table of counts over any number of axes, with names of axes and of their values."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora.content_hash import content_hash, of_array
 from models.allocation.cell_counts import MISSING, CellCounts
 from pipeline.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?")
 
@@ -37,7 +32,7 @@ class CountTable:
         arrays = {"cells": self.counts.cells.ravel(), "counts": self.counts.counts, "shape": shape}
         return content_hash([of_array(name, each) for name, each in arrays.items()])
 
-    def of_axes(self, names: Sequence[str]) -> CountTable:
+    def of_axes(self, names: Sequence[str]) -> "CountTable":
         """Table of these columns of records, in this order.
 
         Records without a value in any of them are left out.
@@ -59,7 +54,7 @@ class CountTable:
             self, axes=tuple(names), labels=tuple(self.labels[n] for n in places), counts=counts
         )
 
-    def renamed(self, names: Sequence[str]) -> CountTable:
+    def renamed(self, names: Sequence[str]) -> "CountTable":
         """Table with other names of its axes.
 
         Raises UsageError if the number of names is wrong, or a name is repeated.
@@ -72,7 +67,7 @@ class CountTable:
             raise UsageError(f"--axes must give each axis a name of its own, found {names[0]!r} …")
         return replace(self, axes=tuple(names))
 
-    def with_values_alike(self, places: Sequence[int], why: str) -> CountTable:
+    def with_values_alike(self, places: Sequence[int], why: str) -> "CountTable":
         """Table in which several axes share one list of values, the union of theirs for records.
 
         Raises UsageError if it is no table of records, and the axes differ.

@@ -4,11 +4,12 @@ An .npz of arrays `tables/NAME` and `counts/NAME` over the axes `header["familie
 `header`, the bytes of a JSON object with the labels of the values of each axis.
 """
 
-from __future__ import annotations
-
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +18,10 @@ from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.lda_bridge import is_lda_graph, lda_topics
 from models.saved import ModelFormatError, SavedModel, read_arrays, save_model, write_arrays
 from pipeline.allocation.candidates import Candidate, refused_by_name
+from pipeline.allocation.count_table import CountTable
 from pipeline.cache.results import ResultCache
+from pipeline.settings import AllocateSettings
 from pipeline.version import software_version
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from pipeline.allocation.count_table import CountTable
-    from pipeline.settings import AllocateSettings
 
 Floats = NDArray[np.float64]
 FACTORS_FORMAT = "allocation factors"

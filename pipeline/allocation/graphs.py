@@ -7,19 +7,15 @@
 A name that is not an axis of the data is a hidden index. Semicolons separate graphs to compare.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from models.allocation.model import AllocationModel
+from pipeline.allocation.count_table import CountTable
 from pipeline.errors import UsageError
-
-if TYPE_CHECKING:
-    from pipeline.allocation.count_table import CountTable
 
 ARROW = re.compile(r"(->|<-|→|←)")
 Shape = tuple[int, ...]

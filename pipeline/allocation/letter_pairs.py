@@ -1,12 +1,11 @@
 """Counts of pairs of letters: from a table, or counted in the built-in sample."""
 
-from __future__ import annotations
-
 import csv
 import logging
 import string
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,6 @@ from corpora.articles.article import without_headings
 from pipeline.downloads.download import download
 from pipeline.runs.run_directory import SAMPLE_STORE
 from pipeline.settings import DownloadSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Ints = NDArray[np.int64]
 logger = logging.getLogger(__name__)

@@ -11,10 +11,9 @@ A matrix: numbers, with or without a line of names of the columns and a first fi
 row. `_layout_of` tells the two apart; `--layout` decides where it cannot.
 """
 
-from __future__ import annotations
-
 import csv
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +21,6 @@ from corpora.formats.lines import LineReader, shown
 from models.allocation.cell_counts import MISSING, CellCounts
 from pipeline.allocation.count_table import CountTable, axis_names, in_order, is_number
 from pipeline.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 COUNT = "count"
 MAX_COUNT = 2**53

@@ -10,21 +10,16 @@ run outweighs all others, the mean is that run's, and s is 1. The estimate is *r
 the mass is. No model is called better than one with a rough estimate.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from evaluation.allocation.marginal_estimate import TimedMarginal
 from pipeline.allocation.candidates import Candidate, model_name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from evaluation.allocation.marginal_estimate import TimedMarginal
 
 Floats = NDArray[np.float64]
 ERRORS_APART = 2.0

@@ -4,15 +4,14 @@ A change of the code makes other keys. Results of the code before are then not f
 when they were not used for a while (`pipeline.cache.results`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -21,15 +20,11 @@ import corpora
 import evaluation
 import models
 from corpora.files import sha256_of
+from models import SavedModel
 from models.families import arrays_of, family_of
 from models.saved import vocabulary_hash
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from models import SavedModel
-    from pipeline.settings import EvaluateSettings
-    from pipeline.text.held_out import HeldOut
+from pipeline.settings import EvaluateSettings
+from pipeline.text.held_out import HeldOut
 
 LIBRARIES = ("numba", "numpy", "scikit-learn", "scipy")
 """Libraries that results are computed with."""

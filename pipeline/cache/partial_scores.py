@@ -5,28 +5,23 @@ every 30 seconds, so that the same command goes on where an interrupted one was,
 or another cluster too, and the whole when the command is done. `evaluate` and `report` share them.
 """
 
-from __future__ import annotations
-
 import logging
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from evaluation import LikelihoodEstimate
 from evaluation.partial_estimate import PartialEstimate
+from models import SavedModel
 from pipeline.cache.keys import SCORES, score_key
 from pipeline.cache.results import Arrays, ResultCache
 from pipeline.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from evaluation import LikelihoodEstimate
-    from models import SavedModel
-    from pipeline.settings import EvaluateSettings
-    from pipeline.text.held_out import HeldOut
+from pipeline.settings import EvaluateSettings
+from pipeline.text.held_out import HeldOut
 
 logger = logging.getLogger(__name__)
 

@@ -8,17 +8,15 @@ be written, costs time only. Entries that were not used for longest go first whe
 too much space, and every entry goes when it was not used for `MAX_AGE` seconds.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +24,6 @@ from numpy.typing import NDArray
 from corpora.files import TEMPORARY_SUFFIX
 from models.saved import DAMAGE, read_arrays, write_arrays
 from pipeline.cache.keys import key_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 Arrays = Mapping[str, NDArray[Any]]
 T = TypeVar("T")
@@ -126,7 +120,7 @@ class ResultCache:
             self.put(kind, key, to_arrays(found))
         return found
 
-    def group(self, kind: str, **parts: Any) -> ResultGroup:
+    def group(self, kind: str, **parts: Any) -> "ResultGroup":
         """The results of a kind that depend on `parts`, see `key_of`, and on a name of their own.
 
         Settings that only say which results there are must not be among the parts, so that a longer

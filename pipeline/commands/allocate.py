@@ -1,7 +1,5 @@
 """`allocate`: how probable a table of counts is under allocation models, and its factors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pipeline.options import Arguments, Outcome, add_command

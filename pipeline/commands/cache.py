@@ -1,7 +1,5 @@
 """`cache`: size of the cached results, and their deletion."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pipeline.options import Arguments, Outcome, add_command

@@ -1,7 +1,5 @@
 """`convert`: bags of words from one format into another; a run's topics as MALLET writes them."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

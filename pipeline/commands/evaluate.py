@@ -1,7 +1,5 @@
 """`evaluate`: how probable unseen documents are under models, and which model is best."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pipeline.options import Arguments, Outcome, add_command

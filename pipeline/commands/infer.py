@@ -1,7 +1,5 @@
 """`infer`: the topics of new texts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pipeline.options import Arguments, Outcome, add_command

@@ -1,7 +1,5 @@
 """`report`: runs as one page that opens from disk, and as figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`reproduce`: published experiments again, our figures beside the published ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pipeline.errors import DONE, FAILED, UsageError

@@ -1,7 +1,5 @@
 """`select`: the number of topics to take."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

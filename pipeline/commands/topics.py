@@ -1,7 +1,5 @@
 """`topics`: what a run has learned."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pipeline.options import Arguments, Outcome, add_command

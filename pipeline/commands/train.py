@@ -1,7 +1,5 @@
 """`train`: articles in, topics out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

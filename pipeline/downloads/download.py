@@ -1,10 +1,9 @@
 """`download`: a source into an article store."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora import Article, ArticleStore, CorpusFormatError
 from corpora.articles.remote import is_url
@@ -15,9 +14,6 @@ from pipeline.errors import UsageError, check_exists
 from pipeline.progress import Progress
 from pipeline.setting_sources import check_least
 from pipeline.settings import DownloadSettings, is_address
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SHARD, SAMPLE_SHARD = 100, 10
 """Articles in a shard, which is the unit of work of the text stage."""

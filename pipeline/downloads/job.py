@@ -9,8 +9,6 @@ The lock tells whether a download is running: the operating system frees it with
 alone could belong to another process after a crash.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import logging
@@ -21,23 +19,20 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora import ArticleStore
 from corpora.errors import CorpusFormatError, StoreLockedError
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.lock import lock_holder, writer_lock
 from pipeline.errors import BackgroundError, UsageError, exit_code_of, message_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pipeline.settings import DownloadSettings
+from pipeline.settings import DownloadSettings
 
 LOG_BYTES, LOG_FILES = 2**20, 3
 LOGGED = ("corpora", "downloader", "pipeline")
@@ -72,7 +67,7 @@ class DownloadJob:
         return lock_holder(self.directory)
 
     @contextmanager
-    def held(self, settings: DownloadSettings) -> Iterator[Status]:
+    def held(self, settings: DownloadSettings) -> "Iterator[Status]":
         """Hold lock, status and log within the block, as the process that downloads.
 
         Raises StoreLockedError if another process is downloading into this store.

@@ -1,14 +1,13 @@
 """Download from a live wiki or another server, with rate limit, estimate and progress."""
 
-from __future__ import annotations
-
 import logging
 import math
 import re
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from corpora import ArticleStore
 from downloader.category import Category, check_name
 from downloader.cirrus import CirrusShards
 from downloader.contact import check_contact, user_agent
@@ -21,14 +20,11 @@ from downloader.random_pages import RandomPages
 from downloader.rate_limit import RateLimiter
 from downloader.service import is_wikimedia, rate_limit_path, service_of
 from downloader.titles import Titles
+from pipeline.downloads.job import Status
 from pipeline.downloads.one_wiki import refuse_another_wiki
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.settings import DownloadSettings, is_address
-
-if TYPE_CHECKING:
-    from corpora import ArticleStore
-    from pipeline.downloads.job import Status
 
 logger = logging.getLogger(__name__)
 

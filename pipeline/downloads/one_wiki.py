@@ -1,16 +1,11 @@
 """Check that a store holds one wiki for each language: page ids of two wikis would collide."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from corpora import ArticleStore
 from corpora.articles.attribution import site_of_address
 from corpora.articles.mediawiki_xml import read_pages
 from pipeline.errors import UsageError
-
-if TYPE_CHECKING:
-    from corpora import ArticleStore
 
 
 def refuse_another_wiki(store: ArticleStore, language: str, address: str) -> None:

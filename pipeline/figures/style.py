@@ -5,8 +5,6 @@ Okabe & Ito (2008), which people with any colour blindness can distinguish, with
 hard to see on white, and without black, the colour of text.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Any
 

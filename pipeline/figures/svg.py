@@ -3,18 +3,13 @@
 Both are in the page's colours, and their ids begin with a prefix, so that many fit in one page.
 """
 
-from __future__ import annotations
-
 import math
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from pipeline.figures.style import GRID, INK, MUTED, NAMES, PAPER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", PAPER: "--paper"} | {
     colour: f"--{name}" for name, colour in NAMES.items()

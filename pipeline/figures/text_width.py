@@ -1,7 +1,5 @@
 """Width of a text before it is drawn."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from matplotlib.font_manager import FontProperties

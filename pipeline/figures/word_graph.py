@@ -1,21 +1,16 @@
 """Figure of the dependencies between words: a graph for each topic."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from models import SavedModel
 from pipeline.figures.style import BLUE, GRID, PAPER, VERMILION, label
 from pipeline.figures.word_graph_layout import Box, laid_out
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from models import SavedModel
-
-    Draw = Callable[[Any], None]
-    Rows = Sequence[Mapping[str, Any]]
+Draw = Callable[[Any], None]
+Rows = Sequence[Mapping[str, Any]]
 
 MAX_PANELS = 12
 """Topics that are drawn, the most prevalent; a note counts the others."""

@@ -1,21 +1,17 @@
 """Figures as SVG and PNG files, and as elements of a page."""
 
-from __future__ import annotations
-
 import io
 import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.files import atomic_write
 from pipeline.figures.style import style
 from pipeline.figures.svg import inline_svg
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
 FORMATS = ("svg", "png")
 SIZE = (10.0, 6.0)

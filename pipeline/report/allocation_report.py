@@ -1,7 +1,5 @@
 """Page of one `allocate`: evidence over ranks and graphs, and the tables of the best model."""
 
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path

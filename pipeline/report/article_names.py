@@ -1,25 +1,19 @@
 """Titles of documents and links to their exact revisions, from the article store."""
 
-from __future__ import annotations
-
 import unicodedata
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from corpora import Article, Corpus, article_of
+from corpora.articles.manifest import ShardEntry
 from corpora.articles.shard import read_articles, read_keys
 from corpora.articles.shard_file import shard_path, stored_bytes
 from corpora.articles.store import ArticleStore
 from corpora.errors import CorpusFormatError
 from pipeline.report.page_data import safe_url
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-    from pathlib import Path
-
-    from corpora.articles.manifest import ShardEntry
-    from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.loaded_run import LoadedRun
 
 SECTION_SIGN = " § "
 """Separator of title and heading in a corpus of sections; see `corpora.tokens.selection`."""

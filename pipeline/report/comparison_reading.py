@@ -1,21 +1,15 @@
 """Sentences of a page on the comparison of several runs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
+from evaluation import LikelihoodEstimate
+from evaluation.family import Method
 from evaluation.methods import caveats_of, scoring_of
 from pipeline.report.likelihood_reading import SMOOTHING, smoothed
+from pipeline.report.sections import ComparisonRow
 from pipeline.scoring.score import LoadedModel, vocabulary_cost
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from evaluation import LikelihoodEstimate
-    from evaluation.family import Method
-    from pipeline.report.sections import ComparisonRow
 
 COSTLY = 0.01
 """Smallest probability of unscored words that is reported, and smallest difference in it between

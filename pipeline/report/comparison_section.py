@@ -1,9 +1,8 @@
 """Comparison of several runs on the same documents, and alignment of their topics."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from pipeline.report.comparison_reading import (
 )
 from pipeline.report.likelihood_reading import SMOOTHING, half_width, probability_positive
 from pipeline.report.sections import AlignedTopics, Alignment, ComparisonRow, ComparisonSection
+from pipeline.runs.loaded_run import LoadedRun
 from pipeline.scoring.score import (
     LoadedModel,
     default_method,
@@ -42,11 +42,6 @@ from pipeline.scoring.score import (
 from pipeline.settings import EvaluateSettings, ReportSettings
 from pipeline.text.held_out import HeldOut, held_out
 from pipeline.training.validation import evenly_spaced
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipeline.runs.loaded_run import LoadedRun
 
 SHARED_WORDS = 20
 """Number of the most probable words of each of two topics that are compared."""

@@ -1,19 +1,15 @@
 """Corpus of a run: its parts, its vocabulary, and the words that pruning removed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from corpora import Corpus
 from corpora.split import article_keys
 from corpora.tokens.bigrams import DELIMITER
 from pipeline.report.sections import CorpusSection, PartRow, PruningRow
-
-if TYPE_CHECKING:
-    from corpora import Corpus
-    from pipeline.runs.loaded_run import LoadedRun
-    from pipeline.settings import TrainSettings
+from pipeline.runs.loaded_run import LoadedRun
+from pipeline.settings import TrainSettings
 
 
 def corpus_section(run: LoadedRun) -> CorpusSection:

@@ -11,30 +11,23 @@ through θ_d. In a mixture of Poisson MRFs all words have the topic of the docum
 probability.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora import Article, ArticleStore, Corpus, article_of, load_annotator, stop_words_of
 from corpora.articles.shard_file import stored_keys
 from corpora.errors import CorpusFormatError, MissingModelError, UnsuitableModelError
 from corpora.row_blocks import tokens_of_documents
 from corpora.tokens.surface import Surface, surface, text_of
+from models.families import Topics
+from pipeline.report.article_names import ArticleNames
 from pipeline.report.sections import DocumentsSection, ShownDocument
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from models.families import Topics
-    from pipeline.report.article_names import ArticleNames
-    from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.loaded_run import LoadedRun
 
 logger = logging.getLogger(__name__)
 

@@ -5,19 +5,14 @@ have few test articles: with 20, t is 2.09 standard errors; the normal distribut
 `evaluate` uses for probabilities, has 1.96.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from scipy.special import stdtr, stdtrit
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from evaluation.estimate import Direction
-    from evaluation.family import Method, Scoring
-    from pipeline.report.sections import LikelihoodRow
+from evaluation.estimate import Direction
+from evaluation.family import Method, Scoring
+from pipeline.report.sections import LikelihoodRow
 
 SMOOTHING = 1e-6
 """Share of each topic that is spread over all words if a document is impossible otherwise."""

@@ -1,29 +1,23 @@
 """Likelihood of a run's test documents by several estimators."""
 
-from __future__ import annotations
-
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora.row_blocks import tokens_of_documents
 from evaluation import ZeroProbabilityError
+from evaluation.family import Method
 from evaluation.methods import scoring_of
+from pipeline.cache.partial_scores import Scored
 from pipeline.report.likelihood_reading import SMOOTHING, meaning_of, reading_of
 from pipeline.report.sections import LikelihoodRow, LikelihoodSection
+from pipeline.runs.loaded_run import LoadedRun
 from pipeline.scoring.score import LoadedModel, or_none, score, scored_words
 from pipeline.settings import EvaluateSettings, ReportSettings
 from pipeline.text.held_out import HeldOut
 from pipeline.training.validation import evenly_spaced
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from evaluation.family import Method
-    from pipeline.cache.partial_scores import Scored
-    from pipeline.runs.loaded_run import LoadedRun
 
 logger = logging.getLogger(__name__)
 

@@ -5,24 +5,19 @@ that the page's content security policy allows; without it the page still has ev
 figure.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pipeline.report.page_data import clean, embedded_json, page_data, safe_url
+from pipeline.report.sections import LikelihoodRow, Report, RunReport
 from pipeline.version import software_version
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pipeline.report.sections import LikelihoodRow, Report, RunReport
 
 SCRIPTS = (
     *("page_base.js", "page_relevance_slider.js", "page_topic_drawings.js", "page_search.js"),

@@ -1,31 +1,26 @@
 """Data of the page's script: small JSON that is safe inside HTML."""
 
-from __future__ import annotations
-
 import json
 import re
 import string
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
 from corpora.articles.attribution import UNKNOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pipeline.report.sections import (
-        CloudWord,
-        ComparisonSection,
-        DocumentsSection,
-        ProvenanceSection,
-        Report,
-        RunReport,
-        ShownDocument,
-        TopicRow,
-        TopicsSection,
-    )
+from pipeline.report.sections import (
+    CloudWord,
+    ComparisonSection,
+    DocumentsSection,
+    ProvenanceSection,
+    Report,
+    RunReport,
+    ShownDocument,
+    TopicRow,
+    TopicsSection,
+)
 
 DIGITS = 7
 """Significant digits of p(word | topic) and p(word): relevance is exact to 10⁻⁶."""

@@ -1,26 +1,21 @@
 """Origin of a run: the command that repeats it, its settings, versions and text sources."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import tomllib
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from corpora.articles import attribution
 from corpora.articles.attribution import UNKNOWN, Attribution, read_attribution
 from corpora.articles.remote import is_url
 from corpora.files import sha256_of
 from pipeline.report.sections import ProvenanceSection
+from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.run_directory import RunDirectory
 from pipeline.settings import TrainSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pipeline.runs.loaded_run import LoadedRun
-    from pipeline.runs.run_directory import RunDirectory
 
 COMMAND = "command"
 """Name of the entry with the command that repeats the run, which the page shows separately."""

@@ -4,12 +4,11 @@ RUN/report.html      the page, unless --output names another; ./report.html for 
 RUN/figures/         every figure as SVG and PNG; those of a comparison in figures/ beside the page
 """
 
-from __future__ import annotations
-
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora import writer_lock
 from corpora.files import atomic_write_text
@@ -33,12 +32,8 @@ from pipeline.report.training_section import training_section
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.topics import topic_rows
 from pipeline.setting_sources import check_least, check_seed
+from pipeline.settings import ReportSettings
 from pipeline.training.trainers import spec_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipeline.settings import ReportSettings
 
 logger = logging.getLogger(__name__)
 N_STEPS = 4

@@ -1,29 +1,23 @@
 """Topics of a run for its report: map, words, clouds, typical articles, search."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora.errors import CorpusFormatError
 from corpora.row_blocks import tokens_of_documents
 from evaluation import relevance, relevant_words, topic_distances, topic_map, topics_of_words
 from evaluation.topics.typical_documents import SHORT
+from models import SavedModel
+from pipeline.report.article_names import ArticleName
 from pipeline.report.sections import CloudWord, TopicRow, TopicsSection, TypicalArticle
 from pipeline.report.word_clouds import MAX_WORDS, word_cloud
+from pipeline.runs.loaded_run import LoadedRun
 from pipeline.training.prevalence import PrevalenceSum, shares_in_blocks
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from numpy.typing import NDArray
-
-    from models import SavedModel
-    from pipeline.report.article_names import ArticleName
-    from pipeline.runs.loaded_run import LoadedRun
-
-    Names = Callable[[Iterable[str]], Mapping[str, ArticleName]]
+Names = Callable[[Iterable[str]], Mapping[str, ArticleName]]
 
 LABEL_WEIGHT: Final = 0.6
 """λ of the words of a label, at which readers recognise topics best (Sievert & Shirley 2014)."""

@@ -1,21 +1,17 @@
 """Validation checks of training, the best one, and the reason why training ended."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import CorpusFormatError
 from evaluation.methods import scoring_of
 from models import EarlyStopping
+from models.family import Schedule
 from pipeline.report.sections import CheckRow, TrainingSection
+from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.run_directory import RunDirectory
+from pipeline.settings import TrainSettings
 from pipeline.training.trainers import estimator_of
-
-if TYPE_CHECKING:
-    from models.family import Schedule
-    from pipeline.runs.loaded_run import LoadedRun
-    from pipeline.runs.run_directory import RunDirectory
-    from pipeline.settings import TrainSettings
 
 
 def training_section(run: LoadedRun) -> TrainingSection | None:

@@ -4,19 +4,15 @@ The `wordcloud` library places the words one by one, the most probable first, at
 place, or smaller if there is none. No image is drawn.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from PIL import ImageFont
 from wordcloud import WordCloud  # type: ignore[import-untyped]
 
 from pipeline.report.sections import CloudWord
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 WIDTH: Final = 400
 HEIGHT: Final = 240

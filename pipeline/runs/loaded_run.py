@@ -1,23 +1,19 @@
 """Finished run whose files are read once, when they are first needed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora import ArticleStore, Bigrams, Corpus, Split, split
 from corpora.articles.remote import is_url, path_of
 from corpora.errors import MissingExtraError
+from corpora.tokens.settings import TextSettings
 from models import SavedModel, load_model
 from pipeline.errors import UsageError
 from pipeline.runs.run_directory import RunDirectory, find_run
+from pipeline.settings import TrainSettings
 from pipeline.text.settings import text_settings
-
-if TYPE_CHECKING:
-    from corpora.tokens.settings import TextSettings
-    from pipeline.settings import TrainSettings
 
 
 @dataclass(eq=False)
@@ -32,7 +28,7 @@ class LoadedRun:
     """Whether all bytes of the bags of words are checked when they are opened."""
 
     @classmethod
-    def find(cls, runs: str, name: str, *, is_checked: bool = True) -> LoadedRun:
+    def find(cls, runs: str, name: str, *, is_checked: bool = True) -> "LoadedRun":
         """Find the run of that name, or at that path.
 
         Raises UsageError if there is no such run.

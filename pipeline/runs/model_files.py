@@ -5,17 +5,16 @@ pickle runs code. A pickle is loaded only if the user names it as a model and it
 of one of their classes. Such a beginning does not make a file harmless.
 """
 
-from __future__ import annotations
-
 import logging
+import os
 import pickle
 import pickletools
 import re
 import warnings
 import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.formats.compression import read_bytes
 from corpora.formats.vocabulary_file import read_vocabulary
@@ -30,10 +29,6 @@ from models.saved import ModelFormatError, SavedModel, load_model
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.run_directory import RunDirectory
 from pipeline.runs.tomotopy_file import read_tomotopy
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator
 
 logger = logging.getLogger(__name__)
 

@@ -12,19 +12,19 @@ topics.txt         its topics, for reading
 lock               held by the process that trains
 """
 
-from __future__ import annotations
-
 import json
 import platform
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tomli_w
 
 from corpora import ArticleStore
+from corpora.articles.manifest import ShardEntry
 from corpora.articles.remote import is_url, normalized
 from corpora.errors import CorpusFormatError, MissingExtraError, UnsupportedVersionError
 from corpora.files import atomic_write_text, sha256_of
@@ -35,11 +35,6 @@ from pipeline.settings import TrainSettings
 from pipeline.text.settings import text_settings
 from pipeline.training.trainers import eta_as_begun
 from pipeline.version import software_version
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from corpora.articles.manifest import ShardEntry
 
 FORMAT = "wikitopics run"
 VERSION = 1

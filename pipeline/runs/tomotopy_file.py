@@ -4,8 +4,6 @@ tomotopy 0.14 crashes the process, or never ends, on a file that is damaged or o
 LDA.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 from importlib import import_module

@@ -1,22 +1,18 @@
 """`topics`: what a run has learned."""
 
-from __future__ import annotations
-
 import textwrap
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from models import SavedModel
 from pipeline.errors import UsageError
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.word_dependencies import N_DEPENDENCIES, strongest_dependencies
 from pipeline.setting_sources import check_least
-
-if TYPE_CHECKING:
-    from models import SavedModel
-    from pipeline.settings import TopicsSettings
+from pipeline.settings import TopicsSettings
 
 WIDTH = 100
 """Longest line of dependencies, in columns."""

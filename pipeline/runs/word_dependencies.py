@@ -1,16 +1,11 @@
 """Strongest dependencies between words, topic by topic, for models that have them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from models import SavedModel
+from models import SavedModel
 
 N_DEPENDENCIES = 10
 """Dependencies of each sign that are shown by default."""

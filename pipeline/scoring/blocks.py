@@ -1,28 +1,21 @@
 """Documents scored in blocks, so that memory does not grow with their number, and in any order."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from corpora import Corpus
 from corpora.array_file import release
+from evaluation import LikelihoodEstimate
 from evaluation.document_blocks import DocumentBlock, block_bounds
+from evaluation.partial_estimate import PartialEstimate
+from evaluation.scorer import Scorer
 from models.kernel import working_clock
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from corpora import Corpus
-    from evaluation import LikelihoodEstimate
-    from evaluation.partial_estimate import PartialEstimate
-    from evaluation.scorer import Scorer
-    from pipeline.cluster.cluster import Cluster
+from pipeline.cluster.cluster import Cluster
 
 DOCUMENTS_A_THREAD = 64
 """Documents in a block for each thread: the last ones of a block do not use all threads."""

@@ -1,17 +1,17 @@
 """`evaluate`: held-out likelihood of models, and which model is best."""
 
-from __future__ import annotations
-
 import logging
 import math
 import os
 import re
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora.files import atomic_write_text
 from corpora.formats import NUMBERS
@@ -36,14 +36,8 @@ from pipeline.scoring.score import (
     vocabulary_mass,
 )
 from pipeline.setting_sources import check_least, check_seed
+from pipeline.settings import EvaluateSettings
 from pipeline.text.held_out import HeldOut, held_out
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from pipeline.settings import EvaluateSettings
 
 logger = logging.getLogger(__name__)
 

@@ -1,25 +1,28 @@
 """Models of any family scored on the same tokens, by the same method."""
 
-from __future__ import annotations
-
 import logging
 import math
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora import Corpus, CorpusFormatError
 from corpora.row_blocks import row_blocks
 from evaluation import LikelihoodEstimate, ZeroProbabilityError, methods
+from evaluation.estimate import Convention
 from evaluation.methods import scoring_of
 from evaluation.partial_estimate import PartialEstimate
 from evaluation.scorer import Scorer
 from models import SavedModel, Topics
 from pipeline.cache.partial_scores import PartialScores, Scored
+from pipeline.cluster.cluster import Cluster
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
+from pipeline.runs.loaded_run import LoadedRun
 from pipeline.scoring.blocks import (
     DOCUMENTS_A_THREAD,
     PerplexitySoFar,
@@ -28,18 +31,8 @@ from pipeline.scoring.blocks import (
     scored_on,
     to_score,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from evaluation.estimate import Convention
-    from pipeline.cluster.cluster import Cluster
-    from pipeline.runs.loaded_run import LoadedRun
-    from pipeline.settings import EvaluateSettings
-    from pipeline.text.held_out import HeldOut
-
+from pipeline.settings import EvaluateSettings
+from pipeline.text.held_out import HeldOut
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,5 @@
 """Result of `evaluate` as text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pipeline.scoring.score import vocabulary_cost

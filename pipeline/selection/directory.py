@@ -6,13 +6,12 @@ select.json        the result; select.svg and select.png show it as a plot
 lock               held by the process that selects
 """
 
-from __future__ import annotations
-
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tomli_w
 
@@ -26,9 +25,6 @@ from pipeline.runs.run_directory import NOT_IDENTITY, SAMPLE_STORE, RunDirectory
 from pipeline.setting_sources import as_table, from_table, read_table
 from pipeline.settings import TrainSettings
 from pipeline.training.trainers import decided_eta, eta_as_begun
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SETTINGS = "settings.toml"
 OF_ONE_RUN = (*NOT_IDENTITY, "topics")

@@ -1,15 +1,11 @@
 """Plot of the table of a selection."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from pipeline.figures.style import LINES, MUTED, series_style
 from pipeline.figures.write import write_figures
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 def plot_selection(

@@ -5,24 +5,24 @@ where `train` resumes; changed files go back. A corpus that was sent stays as lo
 for all threads of the process.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
+from scipy import sparse
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tqdm import tqdm
 
 from corpora.corpus_files import HEADER
+from evaluation import LikelihoodEstimate
 from models import Topics, load_model, save_model
 from models.kernel import seconds_compiling, working_clock
 from pipeline.errors import SliceEnded
@@ -30,13 +30,6 @@ from pipeline.runs.run_directory import RunDirectory
 from pipeline.selection.scores import estimate_of
 from pipeline.settings import TrainSettings
 from pipeline.training.train import train
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from scipy import sparse
-
-    from evaluation import LikelihoodEstimate
 
 
 @dataclass(frozen=True)
@@ -49,7 +42,7 @@ class CorpusPlace:
     """Content of its `header.json`, which has the hashes of all other files."""
 
     @classmethod
-    def of(cls, directory: Path) -> CorpusPlace:
+    def of(cls, directory: Path) -> "CorpusPlace":
         """Describe a corpus that this process can read."""
         return cls(os.path.abspath(directory), (directory / HEADER).read_bytes())  # noqa: PTH100
 

@@ -1,13 +1,14 @@
 """Scores of a selection: a row for each K, and the recommended K."""
 
-from __future__ import annotations
-
 import logging
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from corpora import ArticleStore, Bigrams, Corpus, Split, article_of, part_of
@@ -22,19 +23,12 @@ from evaluation import (
 )
 from evaluation.scorer import Scorer
 from models import Topics, load_model
+from pipeline.cluster.cluster import Cluster
+from pipeline.runs.run_directory import RunDirectory
 from pipeline.scoring.score import or_none
+from pipeline.settings import TrainSettings
 from pipeline.text.documents import tokens_of
 from pipeline.text.settings import text_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from scipy import sparse
-
-    from pipeline.cluster.cluster import Cluster
-    from pipeline.runs.run_directory import RunDirectory
-    from pipeline.settings import TrainSettings
 
 logger = logging.getLogger(__name__)
 

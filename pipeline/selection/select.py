@@ -1,23 +1,25 @@
 """`select`: train runs with several numbers of topics, score them, and say which to take."""
 
-from __future__ import annotations
-
 import json
 import logging
 import threading
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from tqdm import tqdm
 
 from corpora import Corpus, split, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.worker_pool import ordered_map
+from evaluation import LikelihoodEstimate
 from models.parallel import effective_n_jobs
+from pipeline.cluster.cluster import Cluster
 from pipeline.cluster.connection import cluster_of
 from pipeline.errors import SliceEnded, UsageError
 from pipeline.progress import Progress
+from pipeline.runs.run_directory import RunDirectory
 from pipeline.scoring.score import log_warnings
 from pipeline.selection.directory import SelectDirectory, open_selection
 from pipeline.selection.on_cluster import estimates_on, train_on
@@ -33,13 +35,6 @@ from pipeline.selection.scores import (
 from pipeline.setting_sources import check_least
 from pipeline.settings import SelectSettings, TrainSettings
 from pipeline.training.train import train
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
-    from evaluation import LikelihoodEstimate
-    from pipeline.cluster.cluster import Cluster
-    from pipeline.runs.run_directory import RunDirectory
 
 logger = logging.getLogger(__name__)
 

@@ -1,25 +1,20 @@
 """Passes over tokens that make a corpus: bigrams, vocabulary, counts."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
 from corpora import Bigrams, TokenBlock, TokenStore, part_of
+from corpora.corpus_writer import Bags
 from corpora.counting import BagsOfBlock
 from corpora.tokens.bigrams import Joined, PairsOfBlock
+from corpora.tokens.block_pairs import BlockPairs
+from corpora.tokens.workers import Workers
 from corpora.vocabulary import Frequencies, FrequenciesOfBlock
 from pipeline.progress import Progress
+from pipeline.settings import TrainSettings
 from pipeline.text.settings import bigram_patterns
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    from corpora.corpus_writer import Bags
-    from corpora.tokens.block_pairs import BlockPairs
-    from corpora.tokens.workers import Workers
-    from pipeline.settings import TrainSettings
 
 Result = TypeVar("Result")
 

@@ -4,29 +4,24 @@ A task is a shard, or some annotations. Workers read them from a URL or a shared
 a worker cannot, all later tasks bring the bytes along, some hundred kB a shard.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
+from corpora.articles.manifest import ShardEntry
 from corpora.errors import MissingModelError, UnsuitableModelError
 from corpora.tokens.worker_annotation import annotate_shard
+from corpora.tokens.workers import AnnotationFile, ArticlesToAnnotate, OfBlock, ShardAnnotation
+from pipeline.cluster.cluster import Cluster
 from pipeline.errors import TaskKilledError
 
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
-
-    from corpora.articles.manifest import ShardEntry
-    from corpora.tokens.workers import AnnotationFile, ArticlesToAnnotate, OfBlock, ShardAnnotation
-    from pipeline.cluster.cluster import Cluster
-
-    # Shard to annotate; its bytes, for workers that cannot read it; settings.
-    ShardItem: TypeAlias = tuple[ShardEntry, bytes | None, ArticlesToAnnotate]
+# Shard to annotate; its bytes, for workers that cannot read it; settings.
+ShardItem: TypeAlias = tuple[ShardEntry, bytes | None, ArticlesToAnnotate]
 
 Result = TypeVar("Result")
 

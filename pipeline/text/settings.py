@@ -1,16 +1,10 @@
 """Settings of the text stage, from those of training."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from corpora import TextSettings
 from corpora.tokens.settings import UNIVERSAL_PARTS_OF_SPEECH
 from corpora.tokens.spacy_model import BLANK
 from pipeline.errors import UsageError
-
-if TYPE_CHECKING:
-    from pipeline.settings import TrainSettings
+from pipeline.settings import TrainSettings
 
 
 def text_settings(settings: TrainSettings) -> TextSettings:

@@ -1,22 +1,16 @@
 """Checkpoint of training: the trainer's state and the validation checks."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from models import Topics
 from models.families import arrays_of, family_of, topics_of_arrays, trainers
 from models.saved import ModelFormatError, read_arrays, write_arrays
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from models import Topics
 
 KIND = "wikitopics checkpoint"
 BEST = "best_"
@@ -61,7 +55,7 @@ class Checkpoint:
         write_arrays(path, KIND, header, arrays)
 
     @classmethod
-    def load(cls, path: Path, corpus_hash: str, stream_hash: str = "") -> Checkpoint:
+    def load(cls, path: Path, corpus_hash: str, stream_hash: str = "") -> "Checkpoint":
         """Load the last checkpoint; return an empty one if there is none.
 
         A checkpoint saved as `stream_hash`, before the corpus was complete, is accepted too.

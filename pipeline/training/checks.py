@@ -1,25 +1,20 @@
 """Checks of the settings of `train`, before anything slow begins."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
 
 from corpora import Pruning, find_model
 from corpora.articles.remote import is_url
 from models import seed_from
 from models.families import trainers
+from models.family import TrainerSpec
 from pipeline.cluster.connection import check_address
 from pipeline.errors import UsageError
 from pipeline.setting_sources import check_least
+from pipeline.settings import TrainSettings
 from pipeline.text.counting import bigrams_of
 from pipeline.text.settings import text_settings
 from pipeline.training.trainers import FORMER_DEFAULTS, estimator_of, spec_of
-
-if TYPE_CHECKING:
-    from models.family import TrainerSpec
-    from pipeline.settings import TrainSettings
 
 
 def check_settings(settings: TrainSettings) -> None:

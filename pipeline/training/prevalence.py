@@ -4,22 +4,15 @@ Shares are computed for blocks of documents and not kept: for millions of docume
 more memory than anything else.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from corpora.array_file import release
+from models.topics import TopicWords
 from pipeline.progress import Progress
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-    from scipy import sparse
-
-    from models.topics import TopicWords
 
 DOCUMENTS_AT_ONCE = 1000
 STARVING = 0.1

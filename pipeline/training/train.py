@@ -1,21 +1,24 @@
 """`train`: articles in, topics out."""
 
-from __future__ import annotations
-
 import logging
 import time
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from scipy import sparse
 
 from corpora import ArticleStore, Corpus, Split, split, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.row_blocks import tokens_of_documents
 from models import SavedModel, load_model, save_model, seed_from
 from models.families import trainer_for
+from models.family import Trainer
 from models.kernel import seconds_compiling, working_clock
 from models.parallel import effective_n_jobs
+from pipeline.cluster.cluster import Cluster
 from pipeline.cluster.connection import cluster_of
 from pipeline.downloads.download import download
 from pipeline.errors import ClusterLostError, Interrupted, SliceEnded, UsageError
@@ -46,14 +49,6 @@ from pipeline.training.follow import follow
 from pipeline.training.prevalence import is_starving, prevalence_in
 from pipeline.training.trainers import decided_eta, estimator_of, spec_of
 from pipeline.training.validation import ValidationChecks, validation_sample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from scipy import sparse
-
-    from models.family import Trainer
-    from pipeline.cluster.cluster import Cluster
 
 logger = logging.getLogger(__name__)
 

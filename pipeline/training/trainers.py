@@ -1,15 +1,10 @@
 """Trainer for the settings of a run, and settings that it decides."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from models.families import trainer_for
-
-if TYPE_CHECKING:
-    from models.family import Trainer, TrainerSpec
-    from pipeline.settings import TrainSettings
+from models.family import Trainer, TrainerSpec
+from pipeline.settings import TrainSettings
 
 FORMER_DEFAULTS = {"eta": ("0.1",)}
 """Defaults of earlier versions, which old runs of all models recorded."""

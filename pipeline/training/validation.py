@@ -1,26 +1,21 @@
 """Validation checks during training, on a corpus or a stream."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from corpora.row_blocks import taken_rows
 from evaluation import LikelihoodEstimate, log_likelihood
 from evaluation.methods import scoring_of
 from models import EarlyStopping, Topics
+from models.family import Trainer
+from pipeline.runs.run_directory import RunDirectory
+from pipeline.settings import TrainSettings
+from pipeline.training.checkpoint import Checkpoint
 from pipeline.training.trainers import spec_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from scipy import sparse
-
-    from models.family import Trainer
-    from pipeline.runs.run_directory import RunDirectory
-    from pipeline.settings import TrainSettings
-    from pipeline.training.checkpoint import Checkpoint
 
 CHECK_SECONDS = 5.0
 MAX_CHECKED_DOCUMENTS = 1000

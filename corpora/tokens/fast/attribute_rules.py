@@ -5,22 +5,17 @@ is asked once for each tag and each word of a pattern. For patterns of several t
 for just the tokens that could match them.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from spacy.pipeline import AttributeRuler
 from spacy.tokens import Doc
 
 from corpora.errors import UnsupportedPipelineError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-    from spacy.pipeline import AttributeRuler
 
 LEXICAL: dict[str, Callable[[str], str]] = {"LOWER": str.lower, "ORTH": str, "TEXT": str}
 """Attributes of a pattern that a token's form decides."""

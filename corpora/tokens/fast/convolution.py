@@ -20,21 +20,16 @@ says: by rounding, if not by mathematics, the four rows of a group see each othe
 token's result depends on other texts.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
+Floats = NDArray[np.float32]
 
 TILE = 128
 """Rows of a tile at most, those of the neighbourhood included; a multiple of `GROUP`."""
@@ -68,7 +63,7 @@ class Layer:
     """(width,) of the layer normalisation."""
 
     @classmethod
-    def of(cls, weights: Floats, bias: Floats, scale: Floats, shift: Floats) -> Layer:
+    def of(cls, weights: Floats, bias: Floats, scale: Floats, shift: Floats) -> "Layer":
         """Make a layer of thinc's `maxout`, (width, n_pieces, 3 · width), its bias, and norm."""
         width, n_pieces, _ = weights.shape
         taps = weights.reshape(width, n_pieces, 3, width).astype(np.float64)

@@ -1,21 +1,15 @@
 """Part of speech and lemma for every form and tag, found once and looked up from then on."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from spacy.lookups import Lookups
+from spacy.pipeline import Lemmatizer
 from spacy.tokens import Doc
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-    from spacy.pipeline import Lemmatizer
-
-    from corpora.tokens.fast.attribute_rules import AttributeRules, Ruled
-    from corpora.tokens.fast.lexicon import Lexicon
+from corpora.tokens.fast.attribute_rules import AttributeRules, Ruled
+from corpora.tokens.fast.lexicon import Lexicon
 
 UNKNOWN = -1
 

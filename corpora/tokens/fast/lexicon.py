@@ -1,20 +1,15 @@
 """The forms of tokens that were met: for each a row with all that its form alone decides."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from spacy.language import Language
 from spacy.tokenizer import Tokenizer  # type: ignore[import-not-found]
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-    from spacy.language import Language
-    from spacy.tokens import Doc
+from spacy.tokens import Doc
 
 SEPARATOR = "separator"
 """Stands between the words that are tokenized in one call, lest a rule join two of them."""

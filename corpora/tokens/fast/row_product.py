@@ -4,8 +4,6 @@ In a product by BLAS the bits of a row depend on where it is: some kernels sum t
 matrix, or every second six, in another order. Here each row is summed in the order of its columns.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,17 +4,13 @@ The probability of the hidden values of a cell is a product of fixed numbers ove
 given logs. Cliques pass messages up to their roots and beliefs back down.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from models.arrays import Bools, Floats, Ints, Ints32
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from models.arrays import Bools, Floats, Ints, Ints32
 
 _LOG2_E = 1.0 / math.log(2.0)
 _LN2_HIGH = 0.693145751953125  # 15 bits of ln 2: a product with a small integer is exact

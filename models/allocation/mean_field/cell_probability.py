@@ -1,9 +1,8 @@
 """The probability of visible cells under given conditional probability tables."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +10,8 @@ from models.allocation.cell_counts import MISSING, CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.mean_field.coordinate_ascent import MeanField, expected_counts
 from models.allocation.mean_field.start import entries_of, log_factors_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from models.allocation.model import AllocationModel
-    from models.arrays import Floats, Ints
+from models.allocation.model import AllocationModel
+from models.arrays import Floats, Ints
 
 MAX_CELLS = 2**27  # Largest dense array of probabilities
 MAX_AXES = 32  # Maximum number of indices of a graph whose tables are multiplied as arrays

@@ -19,18 +19,17 @@ have no numbers. In mean field, unlike in the urn, tokens are independent, so th
 tied table by a token are two counts like any others.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaln
 
+from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
-from models.allocation.inference_plan import plan_of
-from models.allocation.mean_field.belief_propagation import expect
+from models.allocation.inference_plan import InferencePlan, plan_of
+from models.allocation.mean_field.belief_propagation import Cliques, Reading, expect
 from models.allocation.mean_field.layout import (
     cliques_of,
     log_of_counts_and_modes,
@@ -39,19 +38,11 @@ from models.allocation.mean_field.layout import (
 )
 from models.allocation.mean_field.modes import JointValues, modes
 from models.allocation.mean_field.start import random_log_factors
-from models.allocation.mean_field.table_logs import mean_logs, mode_logs
+from models.allocation.mean_field.table_logs import Rows, mean_logs, mode_logs
+from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_of_counts
+from models.arrays import Floats, Ints
 from models.parallel import effective_n_jobs, for_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from models.allocation.cell_counts import CellCounts
-    from models.allocation.inference_plan import InferencePlan
-    from models.allocation.mean_field.belief_propagation import Cliques, Reading
-    from models.allocation.mean_field.table_logs import Rows
-    from models.allocation.model import AllocationModel
-    from models.arrays import Floats, Ints
 
 MEAN_FIELD_METHODS = ("vb", "em", "dual-em", "icm")
 N_EPOCHS = 1000
@@ -111,7 +102,7 @@ class MeanField:
     constant: float  # Constant part of the objective
 
     @classmethod
-    def of(cls, model: AllocationModel, observed: CellCounts, method: str) -> MeanField:
+    def of(cls, model: AllocationModel, observed: CellCounts, method: str) -> "MeanField":
         """Lay the data down for the method. Raises TableMemoryError if hidden indices have too many
         values to sum over or, for modes, to list.
         """

@@ -4,25 +4,18 @@ Where tables cancel, some are not among those that mean field needs; in the end 
 once, from the same probabilities of hidden values.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 
+from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
+from models.allocation.inference_plan import InferencePlan
 from models.allocation.mean_field.belief_propagation import Reading
-from models.allocation.mean_field.coordinate_ascent import MeanField, expected_counts
+from models.allocation.mean_field.coordinate_ascent import Epoch, MeanField, expected_counts
+from models.allocation.model import AllocationModel
 from models.allocation.tables import mixed_radix
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from models.allocation.cell_counts import CellCounts
-    from models.allocation.inference_plan import InferencePlan
-    from models.allocation.mean_field.coordinate_ascent import Epoch
-    from models.allocation.model import AllocationModel
-    from models.arrays import Floats
+from models.arrays import Floats
 
 MAX_TABLE_MEMORY = 2**30  # Maximum bytes of all tables of a model
 

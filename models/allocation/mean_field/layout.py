@@ -1,23 +1,18 @@
 """A plan laid down for the kernels of mean field, and what never changes in objectives."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from models.allocation.inference_plan import plan_of
+from models.allocation.cell_counts import CellCounts
+from models.allocation.inference_plan import InferencePlan, plan_of
 from models.allocation.mean_field.belief_propagation import Cliques, Reading
 from models.allocation.mean_field.table_logs import Rows
+from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_orders, log_total_probability
-
-if TYPE_CHECKING:
-    from models.allocation.cell_counts import CellCounts
-    from models.allocation.inference_plan import InferencePlan
-    from models.allocation.model import AllocationModel
-    from models.allocation.tables import Table
-    from models.arrays import Ints
+from models.allocation.tables import Table
+from models.arrays import Ints
 
 
 def rows_of(plan: InferencePlan) -> Rows:

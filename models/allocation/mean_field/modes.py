@@ -7,21 +7,16 @@ token at h gains log Φ_h - log(s_h + 1), which falls with s_h, so the greedy al
 starts from these.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
+from models.allocation.inference_plan import InferencePlan
 from models.allocation.tables import mixed_radix
+from models.arrays import Floats, Ints, Ints32
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from models.allocation.inference_plan import InferencePlan
-    from models.arrays import Floats, Ints, Ints32
 
 MAX_JOINT_VALUES = 10**6
 ROUNDING_MARGIN = 1.0 - 1e-12  # Factor of x Φ_h: rounding never gives a value more than its ⌊x Φ_h⌋
@@ -41,7 +36,7 @@ class JointValues:
     """(n_cells + 1,), first place of each cell in lists of its values that have tokens."""
 
     @classmethod
-    def of(cls, plan: InferencePlan) -> JointValues:
+    def of(cls, plan: InferencePlan) -> "JointValues":
         """List joint values. Raises TableMemoryError if there are more than `MAX_JOINT_VALUES`."""
         sizes, columns = [], []
         for names in plan.unknown:

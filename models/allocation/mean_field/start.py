@@ -4,20 +4,14 @@ After cancellation an index's own table may be gone, but then a larger one has t
 of its probabilities is added to the numbers of any table whose axes hold its own.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 
+from models.allocation.inference_plan import InferencePlan
+from models.allocation.model import AllocationModel
 from models.allocation.tables import mixed_radix
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from models.allocation.inference_plan import InferencePlan
-    from models.allocation.model import AllocationModel
-    from models.arrays import Floats, Ints
+from models.arrays import Floats, Ints
 
 START_NOISE = 0.1  # Added to pseudo-counts of tables to start from (Cemgil et al. 2019)
 

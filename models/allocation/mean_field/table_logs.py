@@ -1,16 +1,12 @@
 """Kernels of mean field: logs of tables given their counts, and the tables' part of objectives."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from models.arrays import Floats, Ints
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from models.arrays import Floats, Ints
 
 _HALF_LOG_2_PI = 0.5 * math.log(2.0 * math.pi)
 

@@ -6,14 +6,8 @@ that time. Ancestor indices over several resamplings are compositions of maps. A
 the compositions of 1, 2, 4, … consecutive maps, so that any interval takes O(log n) lookups.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from models.arrays import Ints32
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from models.arrays import Ints32
 
 
 def n_nodes(n_events: int) -> int:

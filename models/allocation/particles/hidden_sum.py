@@ -1,15 +1,9 @@
 """Probability of a token's visible indices, summed over the hidden ones, for each particle."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from models.allocation.inference_plan import PlanArrays
+from models.allocation.particles.state import Particles
+from models.arrays import Ints
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from models.allocation.inference_plan import PlanArrays
-    from models.allocation.particles.state import Particles
-    from models.arrays import Ints
 
 
 @kernel

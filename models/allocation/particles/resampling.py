@@ -4,16 +4,10 @@ All schemes are unbiased: particle p is expected to have P w_p / Σw children (D
 2005). Survivors keep their slots; only slots of particles without children are overwritten.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from models.arrays import Floats, Ints32
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from models.arrays import Floats, Ints32
 
 SYSTEMATIC, STRATIFIED, RESIDUAL, MULTINOMIAL = range(4)
 SCHEMES = {

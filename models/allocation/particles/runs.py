@@ -5,23 +5,18 @@ in their order, however it is decided when to resample: given all that came befo
 leaves the expected weight of what may follow as it was.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from models.allocation.inference_plan import InferencePlan
 from models.allocation.particles.resampling import SCHEMES
 from models.allocation.particles.state import Particles, Record, new_particles
 from models.allocation.particles.token_kernel import take_tokens
+from models.arrays import Ints, Ints32
 from models.checks import check_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from models.allocation.inference_plan import InferencePlan
-    from models.arrays import Ints, Ints32
 
 RESAMPLE_BELOW = {"sis": 0.0, "smc": 1.0, "smc-adaptive": 0.5}
 """Share of effective particles below which each method resamples."""

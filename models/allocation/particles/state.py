@@ -4,18 +4,14 @@ The counts of a row of a table lie side by side for all particles, (row, particl
 token reads and writes a few stretches of memory, whatever the size of the tables is.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from models.allocation.cliques import TableMemoryError
+from models.allocation.inference_plan import InferencePlan
 from models.allocation.particles.genealogy import n_nodes
-
-if TYPE_CHECKING:
-    from models.allocation.inference_plan import InferencePlan
-    from models.arrays import Bools, Floats, Ints, Ints32
+from models.arrays import Bools, Floats, Ints, Ints32
 
 BYTES_A_TOKEN = 50  # Bytes for each token's place and records
 MIN_EVENTS = 128  # Minimum number of resamplings in the tree of ancestors

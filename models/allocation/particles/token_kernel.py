@@ -6,21 +6,15 @@ variance or cost. The weight of a token does not depend on the values drawn for 
 Tokens are exchangeable, so all particles process them in one order, fixed in advance.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from models.allocation.inference_plan import PlanArrays
 from models.allocation.particles.genealogy import add_event, ancestors
 from models.allocation.particles.hidden_sum import weigh
 from models.allocation.particles.resampling import assign_slots, draw_children
+from models.allocation.particles.state import Particles, Record
+from models.arrays import Ints, Ints32
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from models.allocation.inference_plan import PlanArrays
-    from models.allocation.particles.state import Particles, Record
-    from models.arrays import Ints, Ints32
 
 
 @kernel

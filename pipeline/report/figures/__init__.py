@@ -1,9 +1,9 @@
 """Figures of a report, one function each, drawn from its sections."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
+from models import SavedModel
+from pipeline.figures.write import Figure
 from pipeline.report.figures.alignment import alignment
 from pipeline.report.figures.comparison import comparison
 from pipeline.report.figures.dependencies import dependencies
@@ -14,13 +14,7 @@ from pipeline.report.figures.top_words import top_words
 from pipeline.report.figures.topic_map import topic_map
 from pipeline.report.figures.training_curve import training_curve
 from pipeline.report.figures.word_clouds import word_clouds
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from models import SavedModel
-    from pipeline.figures.write import Figure
-    from pipeline.report.sections import ComparisonSection, RunReport
+from pipeline.report.sections import ComparisonSection, RunReport
 
 
 def all_figures(run: RunReport, model: SavedModel | None = None) -> list[Figure]:

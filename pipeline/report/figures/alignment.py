@@ -1,17 +1,12 @@
 """Matched topics of two models, side by side."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from pipeline.figures.style import BLUE, INK, MUTED, PAPER, label
 from pipeline.figures.text_width import text_width
 from pipeline.figures.write import Figure
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pipeline.report.sections import AlignedTopics, Alignment
+from pipeline.report.sections import AlignedTopics, Alignment
 
 MAX_PAIRS = 25
 MAX_LETTERS = 34

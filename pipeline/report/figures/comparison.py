@@ -1,18 +1,13 @@
 """Paired differences between runs on the same documents."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.ticker import MaxNLocator
 
 from pipeline.figures.style import BLUE, INK, MUTED, label
 from pipeline.figures.write import Figure
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipeline.report.sections import ComparisonRow, ComparisonSection, LikelihoodRow
+from pipeline.report.sections import ComparisonRow, ComparisonSection, LikelihoodRow
 
 
 def comparison(section: ComparisonSection) -> Figure | None:

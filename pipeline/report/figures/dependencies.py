@@ -1,17 +1,12 @@
 """Strongest dependencies between words of each topic, of Poisson Markov random fields."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from models import SavedModel
 from pipeline.figures.style import MUTED, label
 from pipeline.figures.word_graph import MAX_PANELS, dependency_figure
 from pipeline.figures.write import Figure
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from models import SavedModel
 
 LEGEND = (
     "Φ, of lines: how strongly two words depend on each other   "

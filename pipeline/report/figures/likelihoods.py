@@ -1,18 +1,14 @@
 """Likelihood of the test documents by estimator."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matplotlib.lines import Line2D
 
+from evaluation.estimate import Direction
 from pipeline.figures.style import BLUE, GREEN, INK, ORANGE, PAPER, PURPLE, SKY, VERMILION, label
 from pipeline.figures.write import Figure
 from pipeline.report.figures.comparison import finish_rows
-
-if TYPE_CHECKING:
-    from evaluation.estimate import Direction
-    from pipeline.report.sections import LikelihoodRow, LikelihoodSection
+from pipeline.report.sections import LikelihoodRow, LikelihoodSection
 
 STYLES: dict[Direction, tuple[str, str, str]] = {
     "exact": (INK, "D", "exact: nothing is estimated"),

@@ -1,18 +1,12 @@
 """Placement of the numbers and names of circles on a map."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.figures.text_width import text_width
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
 
 Box = tuple[float, float, float, float]
 """Left, right, bottom, top."""

@@ -1,17 +1,13 @@
 """Prevalence of the topics: their shares of the training tokens."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from pipeline.figures.style import BLUE, GRID, MUTED, SPACE, label
 from pipeline.figures.write import Figure
-
-if TYPE_CHECKING:
-    from pipeline.report.sections import TopicsSection
+from pipeline.report.sections import TopicsSection
 
 MAX_NAMED = 30
 """Largest number of topics with a row and a label each."""

@@ -1,19 +1,14 @@
 """Shapes r of the topics of a Gamma-Poisson model: the active topics."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from pipeline.figures.style import BLUE, INK, MUTED
 from pipeline.figures.write import Figure
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipeline.report.sections import TopicsSection
+from pipeline.report.sections import TopicsSection
 
 ACTIVE = 0.99
 """Share of Σ r: the fewest topics that have it together are called active."""

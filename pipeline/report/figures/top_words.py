@@ -1,17 +1,13 @@
 """Most relevant words of the most prevalent topics."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from evaluation import relevance
 from pipeline.figures.style import BLUE, MUTED, label
 from pipeline.figures.write import Figure
-
-if TYPE_CHECKING:
-    from pipeline.report.sections import TopicRow, TopicsSection
+from pipeline.report.sections import TopicRow, TopicsSection
 
 MAX_PANELS = 12
 COLUMNS = 4

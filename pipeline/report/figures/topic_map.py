@@ -1,22 +1,17 @@
 """Map of the topics: their distances from each other and their prevalences."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.patches import Circle
 from matplotlib.text import Text
+from numpy.typing import NDArray
 
 from pipeline.figures.style import GRID, INK, MUTED, label
 from pipeline.figures.write import Figure
 from pipeline.report.figures.map_labels import MapLabels
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pipeline.report.sections import TopicRow, TopicsSection
+from pipeline.report.sections import TopicRow, TopicsSection
 
 MARGIN = 14.0
 """Points."""

@@ -1,9 +1,7 @@
 """Perplexity of validation documents during training."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
@@ -11,9 +9,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from pipeline.figures.style import BLUE, INK, VERMILION, label
 from pipeline.figures.text_width import text_width
 from pipeline.figures.write import Figure
-
-if TYPE_CHECKING:
-    from pipeline.report.sections import CheckRow, TrainingSection
+from pipeline.report.sections import CheckRow, TrainingSection
 
 MAX_LINEAR = 3.0
 """Largest ratio of perplexities on a linear axis; beyond it, the axis is logarithmic."""

@@ -1,9 +1,8 @@
 """Word clouds of the most prevalent topics."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matplotlib.font_manager import FontProperties
 from matplotlib.ft2font import FT2Font
@@ -11,12 +10,8 @@ from matplotlib.ft2font import FT2Font
 from pipeline.figures.style import GRID, INK, MUTED, label
 from pipeline.figures.text_width import text_width
 from pipeline.figures.write import Figure
+from pipeline.report.sections import CloudWord, TopicsSection
 from pipeline.report.word_clouds import HEIGHT, WIDTH, font_path
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipeline.report.sections import CloudWord, TopicsSection
 
 MAX_PANELS = 12
 COLUMNS = 3
