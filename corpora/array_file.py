@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from corpora.files import TEMPORARY_SUFFIX
 
-HEADER_BYTES = 128
-"""Bytes of NumPy's header for a one-dimensional array of any length."""
+HEADER_BYTES = 128  # Bytes of NumPy's header for a one-dimensional array of any length
 CHUNK_BYTES = 1 << 20
 
 

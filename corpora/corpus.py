@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from corpora.tokens.block import TokenBlock
 
 ARRAYS = ("data", "indices", "indptr", "n_unknown")
-PIECE = 1 << 22
-"""Elements of a mapped array to hash at a time."""
+PIECE = 1 << 22  # Elements of a mapped array to hash at a time
 
 
 class MappedFrom(NamedTuple):

@@ -15,8 +15,7 @@ from corpora.tokens.block import TokenBlock
 class BagsOfBlock:
     """Counts the documents of a block as bags of words; can be pickled."""
 
-    vocabulary: Sequence[str]
-    """Words of the columns; all others are unknown."""
+    vocabulary: Sequence[str]  # Words of the columns; all others are unknown
 
     @cached_property
     def _column_of(self) -> dict[str, int]:

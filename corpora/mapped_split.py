@@ -30,10 +30,8 @@ PartsOf = Callable[[Sequence[str]], NDArray[np.int8]]
 
 logger = logging.getLogger(__name__)
 
-LARGE_BYTES = 256 << 20
-"""Bytes of the counts; parts of a smaller corpus are copied into memory."""
-WAIT_SECONDS = 0.2
-"""Seconds between attempts to take the lock."""
+LARGE_BYTES = 256 << 20  # Bytes of the counts; parts of a smaller corpus are copied into memory
+WAIT_SECONDS = 0.2  # Seconds between attempts to take the lock
 
 
 def is_large(corpus: Corpus) -> bool:

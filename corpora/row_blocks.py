@@ -14,13 +14,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-ENTRIES = 1 << 20
-"""Approximate entries of a block, unless it is a single row."""
+ENTRIES = 1 << 20  # Approximate entries of a block, unless it is a single row
 MAX_ROWS = 1 << 14
 ROWS_AT_ONCE = 128
 """Rows of a mapped matrix that `taken_rows` reads at a time; each may load 2 MB of pages."""
-SMALL_BYTES = 64 << 20
-"""Bytes of entries of a mapped matrix that may stay in memory."""
+SMALL_BYTES = 64 << 20  # Bytes of entries of a mapped matrix that may stay in memory
 
 
 def row_blocks(counts: sparse.csr_array) -> Iterator[tuple[int, sparse.csr_array]]:

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from corpora.files import PathLike
 from corpora.string_column import decoded, encoded
 
-CHUNK = 2048
-"""Entries of a run that are read at a time."""
+CHUNK = 2048  # Entries of a run that are read at a time
 
 
 class SpillFile:
@@ -68,10 +67,8 @@ class SpillFile:
 class Chunk(NamedTuple):
     """Some of the entries of a run."""
 
-    keys: NDArray[Any]
-    """(n,) ascending; int64, or strings as objects."""
-    counts: NDArray[np.int64]
-    """(n,)"""
+    keys: NDArray[Any]  # (n,) ascending; int64, or strings as objects
+    counts: NDArray[np.int64]  # (n,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +127,9 @@ class SpilledRun:
 class Merged(NamedTuple):
     """Some entries of several runs together."""
 
-    keys: NDArray[Any]
-    """(n,) ascending, each once."""
-    counts: NDArray[np.int64]
-    """(n,) sums over all runs."""
-    places: list[NDArray[np.int64]]
-    """Positions of each run's next entries among all merged entries."""
+    keys: NDArray[Any]  # (n,) ascending, each once
+    counts: NDArray[np.int64]  # (n,) sums over all runs
+    places: list[NDArray[np.int64]]  # Positions of each run's next entries among all merged entries
 
 
 def merge(runs: Sequence[Iterable[Chunk]]) -> Iterator[Merged]:

@@ -11,8 +11,7 @@ from typing import Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-CHUNK = 16_384
-"""Strings to decode, copy or write at a time."""
+CHUNK = 16_384  # Strings to decode, copy or write at a time
 
 
 class StringColumn(Sequence[str]):

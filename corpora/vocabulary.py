@@ -17,8 +17,7 @@ from corpora.tokens.block import BREAK, TokenBlock
 from corpora.tokens.block_pairs import narrow
 from corpora.word_counts import MAX_WORDS, WordCounts
 
-SHOWN = 20
-"""Number of too common words that `Removed` lists."""
+SHOWN = 20  # Number of too common words that `Removed` lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +85,7 @@ class Frequencies(NamedTuple):
 class FrequenciesOfBlock:
     """Counts the training documents of a block by word; can be pickled if `learn_from` can."""
 
-    learn_from: Callable[[str], bool]
-    """Whether a document, by its id, is a training document."""
+    learn_from: Callable[[str], bool]  # Whether a document, by its id, is a training document
 
     def __call__(self, block: TokenBlock) -> Frequencies:
         """Count one block, for `vocabulary_from`."""
@@ -188,16 +186,11 @@ class Removed:
 
     n_docs: int
     pruning: Pruning
-    n_words: int = 0
-    """All words before pruning."""
-    n_rare: int = 0
-    """Words in fewer than `no_below` documents."""
-    n_common: int = 0
-    """Words in more than the share `no_above` of the documents."""
-    n_beyond: int = 0
-    """Further words beyond `keep_n`."""
-    commonest: tuple[str, ...] = ()
-    """Some of the too common words, the commonest first."""
+    n_words: int = 0  # All words before pruning
+    n_rare: int = 0  # Words in fewer than `no_below` documents
+    n_common: int = 0  # Words in more than the share `no_above` of the documents
+    n_beyond: int = 0  # Further words beyond `keep_n`
+    commonest: tuple[str, ...] = ()  # Some of the too common words, the commonest first
 
     def message(self) -> str:
         """Reason why no word is kept, and the threshold to change."""

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from corpora.files import PathLike
 from corpora.spilled_run import Chunk, SpilledRun, SpillFile, merge, objects
 
-MAX_WORDS = 500_000
-"""Different words that are held in memory, at some 200 bytes each."""
+MAX_WORDS = 500_000  # Different words that are held in memory, at some 200 bytes each
 
 
 class WordCounts:

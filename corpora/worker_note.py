@@ -3,8 +3,7 @@
 import ctypes
 import multiprocessing
 
-CAPACITY = 1022
-"""Bytes of UTF-8 of a note."""
+CAPACITY = 1022  # Bytes of UTF-8 of a note
 
 ELLIPSIS = "…"
 
@@ -45,8 +44,7 @@ def _cut(data: bytes, n_bytes: int) -> bytes:
 
 # In a worker
 
-_own_note: list[WorkerNote] = []
-"""The note of this process, if it is a worker."""
+_own_note: list[WorkerNote] = []  # The note of this process, if it is a worker
 
 
 def keep_note(note: WorkerNote) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from downloader.answer import BadAnswer
 from downloader.errors import UnusableAnswerError
 
-PIECE_BYTES = 2**16
-"""Bytes decompressed at a time: memory holds at most the maximal size and this."""
+PIECE_BYTES = 2**16  # Bytes decompressed at a time: memory holds at most the maximal size and this
 
 
 def unpacked(pieces: Iterator[bytes], headers: Mapping[str, str], max_bytes: int) -> bytes:

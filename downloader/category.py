@@ -28,10 +28,8 @@ from downloader.mediawiki_api import (
 )
 from downloader.titles import is_impossible
 
-LIST_SIZE = 500
-"""Members a request: MediaWiki's maximum for users who are not bots."""
-MAX_CATEGORIES = 500_000
-"""Limit of memory; a dump suits more than that."""
+LIST_SIZE = 500  # Members a request: MediaWiki's maximum for users who are not bots
+MAX_CATEGORIES = 500_000  # Limit of memory; a dump suits more than that
 
 
 class Category:

@@ -15,12 +15,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MAX_LISTING_BYTES = 1 << 23
-"""The listing of all wikis' indices has half a megabyte."""
-MAX_LINKS = 50_000
-"""Links of a listing; that of all wikis' indices has two thousand."""
-MAX_LINK = 2000
-"""Characters of a link; longer ones are skipped."""
+MAX_LISTING_BYTES = 1 << 23  # The listing of all wikis' indices has half a megabyte
+MAX_LINKS = 50_000  # Links of a listing; that of all wikis' indices has two thousand
+MAX_LINK = 2000  # Characters of a link; longer ones are skipped
 
 SHARD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,150}\.json\.(?:bz2|gz)")
 LINK = re.compile(r"<a(?=[\s/])[^<>]*+", re.IGNORECASE | re.ASCII)

@@ -17,8 +17,7 @@ DEPRECATED = (
 )
 UNPACKED_BYTES = 4.3 * DUMP_BYTES
 """Bytes of an article after decompression: the same dump has about 95 GB then."""
-RECEIVED_BYTES_PER_SECOND = 5e6
-"""dumps.wikimedia.org limits downloads to a few MB a second."""
+RECEIVED_BYTES_PER_SECOND = 5e6  # dumps.wikimedia.org limits downloads to a few MB a second
 PARSED_BYTES_PER_SECOND = 7.5e6
 """Wikitext that `page_to_article` reads in one process, measured on the built-in sample: 106
 articles with 5.7 MB in 0.75 s. A live run parses at the same rate, between its requests."""
@@ -33,10 +32,8 @@ class Estimate:
 
     n_articles: int
     n_requests: int
-    seconds: float
-    """Time of the live run."""
-    dump_seconds: float | None
-    """Time to download and read a dump instead; None if there is none."""
+    seconds: float  # Time of the live run
+    dump_seconds: float | None  # Time to download and read a dump instead; None if there is none
     dump_address: str
 
     @property

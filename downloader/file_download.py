@@ -27,12 +27,10 @@ if TYPE_CHECKING:
 
     from downloader.http_transport import Reply
 
-MIN_FREE_BYTES = 2**30
-"""Bytes of the disk that a download leaves free."""
+MIN_FREE_BYTES = 2**30  # Bytes of the disk that a download leaves free
 SPACE_CHECK_BYTES = 2**24
 """Bytes between two checks of the free space, which other programs use too."""
-PROGRESS_BYTES = 2**18
-"""Bytes that count as a success."""
+PROGRESS_BYTES = 2**18  # Bytes that count as a success
 _VALIDATOR = re.compile(r'"[\x21\x23-\x7e]{0,200}"|[A-Z][A-Za-z0-9:, +-]{1,60}')
 """Entity tag or date; no weak tag (W/"…"), which does not guarantee equal bytes."""
 

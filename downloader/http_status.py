@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from downloader.http_transport import Reply
 
-MAX_QUOTED = 2**13
-"""Bytes of a refusal that are searched for its reason."""
+MAX_QUOTED = 2**13  # Bytes of a refusal that are searched for its reason
 
 _PARSER = urllib3.Retry()
 _PARSER.retry_after_max = 2**62  # the default is 6 hours; `RateLimiter.pause` has a limit

@@ -17,8 +17,7 @@ from downloader.bounded_connection import BoundedAdapter, Limits
 from downloader.errors import RefusedError, UnusableAnswerError
 
 PIECE_BYTES = 2**16
-FRAMING_BYTES = 2**18
-"""Bytes for headers and chunk sizes, beside an eighth of the body."""
+FRAMING_BYTES = 2**18  # Bytes for headers and chunk sizes, beside an eighth of the body
 
 
 class Reply:

@@ -31,8 +31,7 @@ Skipped = dict[str, list[str]]
 MAX_NAME_LENGTH = 300
 """Characters of a title that are shown; MediaWiki's titles have at most 255 bytes."""
 
-BATCH_SIZE = 50
-"""Pages a request: MediaWiki's maximum of texts for users who are not bots."""
+BATCH_SIZE = 50  # Pages a request: MediaWiki's maximum of texts for users who are not bots
 
 GONE = frozenset({"nosuchrevid", "missingtitle", "missingcontent-revid", "permissiondenied"})
 """Codes of errors for a revision that was deleted or hidden after it was listed."""

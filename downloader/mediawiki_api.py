@@ -28,22 +28,16 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MAX_ID = 2**63 - 1
-MAX_COUNT = 10**9
-"""Pages of a wiki, or members of a category; the largest wikis have a tenth."""
+MAX_COUNT = 10**9  # Pages of a wiki, or members of a category; the largest wikis have a tenth
 PAGE_MARGIN = 10_000
 """Wikis miscount: a wiki may send twice its own count of pages and this many more."""
-MAX_PAGES = 500
-"""Pages of a batch: MediaWiki's maximum for users who are not bots."""
+MAX_PAGES = 500  # Pages of a batch: MediaWiki's maximum for users who are not bots
 MAX_ANSWERS = 500
 """Answers of a batch: MediaWiki splits it into 8 MB each, and 50 pages have at most 100 MB."""
-MAX_BATCH_BYTES = 2**28
-"""Bytes of all answers of a batch."""
-MAX_EMPTY_BATCHES = 500
-"""Empty batches in a row, which a filter may leave."""
-MAX_CONTINUATION = 2000
-"""Characters of a continuation, which becomes part of the next address."""
-MAX_FIELD = 500
-"""Characters of a wiki's language, address and similar fields."""
+MAX_BATCH_BYTES = 2**28  # Bytes of all answers of a batch
+MAX_EMPTY_BATCHES = 500  # Empty batches in a row, which a filter may leave
+MAX_CONTINUATION = 2000  # Characters of a continuation, which becomes part of the next address
+MAX_FIELD = 500  # Characters of a wiki's language, address and similar fields
 LAG_WAIT = 5.0
 """Seconds to wait for a lagging database if the wiki names none, by MediaWiki's manual."""
 

@@ -30,10 +30,8 @@ __all__ = ["RateLimiter"]
 SLOW_ANSWER = 2.0
 """Seconds. After a slower answer, the next request waits for as long as the answer took."""
 MAX_SLOW_PAUSE = 180.0
-MAX_SLEEP = 10.0
-"""Seconds between checks of the file and the clock, which others may change."""
-NEGLIGIBLE = 1e-6
-"""Seconds that are not waited for; the margin of the windows covers them."""
+MAX_SLEEP = 10.0  # Seconds between checks of the file and the clock, which others may change
+NEGLIGIBLE = 1e-6  # Seconds that are not waited for; the margin of the windows covers them
 
 
 class RateLimiter:

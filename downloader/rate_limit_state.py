@@ -23,12 +23,9 @@ FORMER_MAGIC, FORMER_SIZE = b"wtpace1\n", len(MAGIC) + (4 + 1024) * 8 + 4
 
 WINDOW_MARGIN = 1.001
 """Windows are a thousandth longer, because the server's clock may run slower than ours."""
-TRANSIT_SECONDS = 0.25
-"""Time in which the request of a killed process reaches the server."""
-MAX_PAUSE = 366 * 86_400.0
-"""Seconds. A server that asks for more than a year makes a mistake."""
-USUAL_LATENCY = 0.3
-"""Seconds of an answer, to choose how a limit is kept."""
+TRANSIT_SECONDS = 0.25  # Time in which the request of a killed process reaches the server
+MAX_PAUSE = 366 * 86_400.0  # Seconds. A server that asks for more than a year makes a mistake.
+USUAL_LATENCY = 0.3  # Seconds of an answer, to choose how a limit is kept
 
 
 @dataclass(slots=True)

@@ -9,10 +9,8 @@ from downloader.answer import one_line
 
 logger = logging.getLogger(__name__)
 
-MAX_PROMPT_LINES = 10
-"""Lines that are logged without delay, one a batch."""
-SECONDS_BETWEEN = 60.0
-"""Seconds between the lines after that."""
+MAX_PROMPT_LINES = 10  # Lines that are logged without delay, one a batch
+SECONDS_BETWEEN = 60.0  # Seconds between the lines after that
 MAX_NAME_LENGTH = 300
 
 

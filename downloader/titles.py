@@ -13,8 +13,7 @@ from corpora.errors import CorpusFormatError
 from downloader.live import BATCH_SIZE, Batch, PageReader, Skipped, TextForm, check_named, shown
 from downloader.mediawiki_api import MediaWikiApi, QueryBatch, is_unicode, malformed
 
-MAX_LINE = 1024
-"""Bytes of a line. A title has at most 255, and may have a namespace and an anchor."""
+MAX_LINE = 1024  # Bytes of a line. A title has at most 255, and may have a namespace and an anchor.
 LISTS = {
     "normalized": ("from", "to"),
     "converted": ("from", "to"),

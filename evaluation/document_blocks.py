@@ -44,12 +44,9 @@ class DocumentBlock:
     By default they are all documents. A matrix derived from the counts has no position.
     """
 
-    counts: sparse.csr_array
-    """(D, V), from `models.counts.checked_counts`."""
-    first_document: int = 0
-    """Number of the first document among all."""
-    n_tokens_before: int = 0
-    """Number of tokens in all documents before the first."""
+    counts: sparse.csr_array  # (D, V), from `models.counts.checked_counts`
+    first_document: int = 0  # Number of the first document among all
+    n_tokens_before: int = 0  # Number of tokens in all documents before the first
 
     @property
     def n_documents(self) -> int:

@@ -63,8 +63,7 @@ class Validation:
 
     method: str
     measure: str
-    has_bound: bool = False
-    """Whether the variational bound of some documents is measured too."""
+    has_bound: bool = False  # Whether the variational bound of some documents is measured too
 
 
 @dataclass(frozen=True)

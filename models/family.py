@@ -34,17 +34,12 @@ class Step(Protocol):
 class Schedule:
     """Length of training without early stopping."""
 
-    max_passes: int
-    """All passes over the corpus, or rounds, of all stages."""
+    max_passes: int  # All passes over the corpus, or rounds, of all stages
     unit: str = "pass"
-    n_stages: int = 1
-    """Stages, each of at most the same number of passes."""
-    n_before: int = 0
-    """Passes of a first stage of another kind."""
-    before: str = ""
-    """Its description, such as "20 passes of LDA"."""
-    after: str = ""
-    """Description of the passes after it, such as "with dependencies"."""
+    n_stages: int = 1  # Stages, each of at most the same number of passes
+    n_before: int = 0  # Passes of a first stage of another kind
+    before: str = ""  # Its description, such as "20 passes of LDA"
+    after: str = ""  # Description of the passes after it, such as "with dependencies"
 
 
 class Trainer(Protocol):
@@ -82,12 +77,9 @@ class Trainer(Protocol):
 class ValidationInterval:
     """Minimal distance between two validations during training."""
 
-    documents: int
-    """Distance in documents seen, for a large corpus."""
-    passes: int
-    """Distance in passes over the corpus, for a small one."""
-    growth: float | None = None
-    """Factor by which distances grow; None: that of `EarlyStopping`."""
+    documents: int  # Distance in documents seen, for a large corpus
+    passes: int  # Distance in passes over the corpus, for a small one
+    growth: float | None = None  # Factor by which distances grow; None: that of `EarlyStopping`
 
 
 @dataclass(frozen=True)

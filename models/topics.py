@@ -18,8 +18,7 @@ class Edges(NamedTuple):
 
     topic: Ints
     words: Ints
-    weight: Floats
-    """(E,): positive if the words occur together, negative if they avoid each other."""
+    weight: Floats  # (E,): positive if the words occur together, negative if they avoid each other
 
 
 @dataclass(frozen=True, eq=False)

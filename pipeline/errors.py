@@ -49,8 +49,7 @@ class InterruptedAloneError(Interrupted, ClusterLostError):
 class TaskKilledError(ClusterError):
     """Workers died repeatedly at one task."""
 
-    index: int | None = None
-    """Index of the item of `Cluster.map`."""
+    index: int | None = None  # Index of the item of `Cluster.map`
 
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

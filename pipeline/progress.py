@@ -9,12 +9,9 @@ from tqdm import tqdm
 
 logger = logging.getLogger(__name__)
 
-DELAY = 2.0
-"""Seconds before a stage shows a bar: short stages stay silent."""
-LINE_EVERY = 15.0
-"""Seconds between two lines if stderr is no terminal."""
-WAITING_LINE_EVERY = 300.0
-"""Seconds between two lines while waiting."""
+DELAY = 2.0  # Seconds before a stage shows a bar: short stages stay silent
+LINE_EVERY = 15.0  # Seconds between two lines if stderr is no terminal
+WAITING_LINE_EVERY = 300.0  # Seconds between two lines while waiting
 
 
 class Progress:

@@ -1,13 +1,16 @@
 """Settings of each command, with defaults and help texts."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Callable
 from dataclasses import Field, dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LDA_MODELS = ("online", "gibbs")
-SAMPLED = ("gibbs", "gamma-poisson")
-"""Models that share settings."""
+SAMPLED = ("gibbs", "gamma-poisson")  # Models that share settings
 Groups = dict[str, tuple[str, ...]]
 """Titles of the groups of `--help`, and the settings in each, the most used first."""
 

@@ -18,8 +18,7 @@ from corpora.files import atomic_write_text
 
 FILE = "ATTRIBUTION"
 UNKNOWN = "unknown: ask the source"
-MAX_SOURCES = 1000
-"""Maximum number of lines; a crawl of the web may have a site for each article."""
+MAX_SOURCES = 1000  # Maximum number of lines; a crawl of the web may have a site for each article
 MAX_FIELD = 200
 MAX_FILE_BYTES = 2**22
 
@@ -59,8 +58,7 @@ class Source:
     """Source of articles; a field is empty if the articles do not name it."""
 
     language: str
-    site: str
-    """Address of the site without a path: `https://en.wikipedia.org`."""
+    site: str  # Address of the site without a path: `https://en.wikipedia.org`
     license: str
 
 
@@ -69,8 +67,7 @@ class Attribution:
     """Sources of the articles of a store."""
 
     sources: frozenset[Source] = frozenset()
-    complete: bool = True
-    """False if there are or may be further sources."""
+    complete: bool = True  # False if there are or may be further sources
 
     def including(self, articles: Iterable[Article]) -> "Attribution":
         """Return these sources and those of `articles`."""

@@ -44,8 +44,7 @@ MAX_COMMAS = 1 << 21
 """Commas in a document; bounds the number of its values, and so the memory of parsing."""
 MAX_RATIO = 100
 """Decompressed bytes per compressed byte. Real dumps have 5 to 10, a bomb thousands."""
-UNCHECKED_BYTES = 1 << 26
-"""Bytes after which the ratio is checked; before, it says little."""
+UNCHECKED_BYTES = 1 << 26  # Bytes after which the ratio is checked; before, it says little
 
 WIKI_NAME = re.compile(
     r"(?P<code>simple|[a-z]{2,3}(?:_[a-z]{1,20}){0,3})"
@@ -85,15 +84,11 @@ DISPLAYED_FORMULA = re.compile(r"\{\\(?:displaystyle|textstyle)\b")
 class CirrusRecord:
     """One pair of lines with the document not yet parsed."""
 
-    place: str
-    """File and line of the document, for error messages."""
-    page_id: int | None
-    """None if the action names no number."""
-    wiki: str
-    """Empty if the action names none."""
+    place: str  # File and line of the document, for error messages
+    page_id: int | None  # None if the action names no number
+    wiki: str  # Empty if the action names none
     document: bytes
-    whole: bool
-    """Whether the end of the line is in the file."""
+    whole: bool  # Whether the end of the line is in the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +96,7 @@ class Skipped:
     """Document without an article, and the reason."""
 
     reason: Literal["other namespace", "redirect", "not wikitext", "no text"]
-    page: str
-    """Title of the page, or its id if it has none."""
+    page: str  # Title of the page, or its id if it has none
 
 
 def read_records(

@@ -32,8 +32,7 @@ TOTALS = """
 SELECT language, count(*), sum((page_id & 4294967295) + ((page_id >> 32) & 4294967295))
 FROM keys GROUP BY language
 """
-BATCH = 20_000
-"""Keys that are gathered from shards before they are written."""
+BATCH = 20_000  # Keys that are gathered from shards before they are written
 
 logger = logging.getLogger(__name__)
 

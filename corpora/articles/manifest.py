@@ -38,12 +38,10 @@ LINE = re.compile(
 class ShardEntry:
     """One line of the manifest, less its check."""
 
-    shard: str
-    """`000001.pkl.gz` for the first shard and so on without a gap."""
+    shard: str  # `000001.pkl.gz` for the first shard and so on without a gap
     articles: int
     bytes: int
-    sha256: str
-    """SHA-256 of the file in hexadecimal."""
+    sha256: str  # SHA-256 of the file in hexadecimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +50,8 @@ class Tail:
 
     n_shards: int
     n_articles: int
-    check: str
-    """Check of the last line."""
-    size: int
-    """Bytes of the complete lines."""
+    check: str  # Check of the last line
+    size: int  # Bytes of the complete lines
 
 
 START = Tail(0, 0, "", len(HEADER) + 1)

@@ -24,8 +24,7 @@ VERBATIM: dict[str, Any] = {
 }
 """Headers of HTTP: some servers declare a .gz file as a compressed transfer of another one."""
 
-PAUSES: Sequence[float] = (1.0, 4.0)
-"""Seconds after which a failed request is made again."""
+PAUSES: Sequence[float] = (1.0, 4.0)  # Seconds after which a failed request is made again
 
 
 def is_url(path: PathLike) -> bool:

@@ -12,12 +12,9 @@ import re
 from collections import Counter
 from functools import cache
 
-MAX_DEPTH = 200
-"""Elements open at a time. Pages of Wikipedia are at most some 60 deep."""
-MAX_INLINE = 10
-"""Misnested tags of one kind that a parser may reopen in every later paragraph."""
-MAX_ATTRIBUTES = 40
-"""Attributes of one tag; a parser compares each with all before it."""
+MAX_DEPTH = 200  # Elements open at a time. Pages of Wikipedia are at most some 60 deep.
+MAX_INLINE = 10  # Misnested tags of one kind that a parser may reopen in every later paragraph
+MAX_ATTRIBUTES = 40  # Attributes of one tag; a parser compares each with all before it
 
 BLANK = r" \t\n\f\r"
 ATTRIBUTE = (

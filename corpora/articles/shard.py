@@ -25,14 +25,12 @@ FORMAT = "wikitopics articles"
 VERSION = 1
 
 FIELDS: dict[str, type] = get_type_hints(Article)
-MAX_PICKLE_BYTES = 2**27
-"""Bytes that one article may take after decompression."""
+MAX_PICKLE_BYTES = 2**27  # Bytes that one article may take after decompression
 
 MAX_CHARACTERS = 2**24
 """Characters in all fields of an article; at four bytes each, half of `MAX_PICKLE_BYTES`."""
 
-LEVEL = 4
-"""Level of compression: less than half the time of gzip's usual 6, for 4 % more bytes."""
+LEVEL = 4  # Level of compression: less than half the time of gzip's usual 6, for 4 % more bytes
 
 INSTRUCTIONS = (
     *("PROTO", "FRAME", "STOP", "MARK", "MEMOIZE", "BINGET", "LONG_BINGET"),

@@ -31,8 +31,7 @@ from corpora.files import atomic_write, sha256_of
 CHECKED_BYTES, CHECKED_SHARDS = 2**25, 1000
 """The newest shards, up to so many bytes and shards, are read and checked before any writing."""
 
-ARTICLES_ASKED = 20_000
-"""Articles of a store without ATTRIBUTION that are asked for their source."""
+ARTICLES_ASKED = 20_000  # Articles of a store without ATTRIBUTION that are asked for their source
 
 
 class ArticleWriter:

@@ -19,8 +19,7 @@ from corpora.formats.compression import write_bytes
 from corpora.formats.lines import LineReader, shown
 from corpora.formats.vocabulary_file import check_writable, is_unicode, read_vocabulary
 
-MAX_DIGITS = 640
-"""Digits of a whole number, such as an id; Python always reads so many."""
+MAX_DIGITS = 640  # Digits of a whole number, such as an id; Python always reads so many
 
 
 def read_json_lines(path: PathLike, vocabulary: PathLike | None = None) -> Corpus:

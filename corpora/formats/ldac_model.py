@@ -22,10 +22,8 @@ TOLERANCE = 1e-3
 class LdacModel:
     """Topics of lda-c; the words are those of the training counts."""
 
-    log_topic_word: NDArray[np.float64]
-    """(n_topics, n_words) log p of each word in each topic."""
-    alpha: NDArray[np.float64]
-    """(n_topics,) positive."""
+    log_topic_word: NDArray[np.float64]  # (n_topics, n_words) log p of each word in each topic
+    alpha: NDArray[np.float64]  # (n_topics,) positive
 
 
 def read_ldac_model(path: PathLike) -> LdacModel:

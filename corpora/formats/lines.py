@@ -7,11 +7,9 @@ from corpora.errors import CorpusFormatError
 from corpora.files import PathLike
 from corpora.formats.compression import read_bytes
 
-BLOCK = 1 << 18
-"""Bytes of a block, so few that its temporary arrays fit a processor's cache."""
+BLOCK = 1 << 18  # Bytes of a block, so few that its temporary arrays fit a processor's cache
 MAX_LINE_BYTES = 1 << 28
-PLAUSIBLE = 10**6
-"""Documents or words that a header may promise in a file of any size."""
+PLAUSIBLE = 10**6  # Documents or words that a header may promise in a file of any size
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 

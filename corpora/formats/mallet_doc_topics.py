@@ -20,8 +20,7 @@ from corpora.formats.mallet_state_file import check_sources
 from corpora.formats.number_table import Column, checked, real
 
 HEADER = "#doc source topic proportion ..."
-TOLERANCE = 1e-3
-"""Largest difference between 1 and the sum of the proportions."""
+TOLERANCE = 1e-3  # Largest difference between 1 and the sum of the proportions
 _TOPIC = Column("topic", 0, PLAUSIBLE)
 
 

@@ -22,8 +22,7 @@ from corpora.formats.number_table import Column, checked, real
 from corpora.formats.vocabulary_file import check_writable, fits_a_text, is_unicode
 
 COLUMNS = "#doc source pos typeindex type topic"
-NO_SOURCE = "NA"
-"""Source of a document without one, as MALLET writes it."""
+NO_SOURCE = "NA"  # Source of a document without one, as MALLET writes it
 TOKENS_AT_ONCE = 1 << 15
 
 

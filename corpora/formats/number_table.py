@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from corpora.formats.lines import LineReader, shown
 
-MAX_DIGITS = 18
-"""Digits of a number that is always below 2⁶³."""
+MAX_DIGITS = 18  # Digits of a number that is always below 2⁶³
 REAL = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?")
 
 
@@ -27,8 +26,7 @@ class Column:
     name: str
     lowest: int
     highest: int
-    is_real: bool = False
-    """Whether a whole number may be written as 2.0 or 2e0."""
+    is_real: bool = False  # Whether a whole number may be written as 2.0 or 2e0
 
 
 def number_table(

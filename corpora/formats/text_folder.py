@@ -24,8 +24,7 @@ from corpora.formats.vocabulary_file import check_writable, fits_a_text, is_unic
 
 MARK = ".wikitopics-text"
 """Hidden file in folders that were written here; only these may be replaced."""
-MAX_NAME_BYTES = 200
-"""Bytes of a file name; file systems allow 255."""
+MAX_NAME_BYTES = 200  # Bytes of a file name; file systems allow 255
 WORDS_AT_ONCE = 1 << 14
 
 

@@ -242,10 +242,8 @@ class Bigrams:
 class PairsOfBlock:
     """Counts the neighbours in a block that may be joined; can be pickled if `keep` can."""
 
-    rule: Bigrams
-    """Says which neighbours count; its pairs are of no account."""
-    keep: Callable[[str], bool]
-    """Whether a document, by its id, is one to learn from."""
+    rule: Bigrams  # Says which neighbours count; its pairs are of no account
+    keep: Callable[[str], bool]  # Whether a document, by its id, is one to learn from
 
     def __call__(self, block: TokenBlock) -> BlockPairs:
         """Count the pairs of a block."""

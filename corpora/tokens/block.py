@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from corpora.tokens.annotation import PARTS_OF_SPEECH
 
-BREAK: Final = -1
-"""Ends each run of neighbouring words in `TokenBlock.word_of`."""
+BREAK: Final = -1  # Ends each run of neighbouring words in `TokenBlock.word_of`
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,10 +25,8 @@ class ShardTask:
 
     entry: ShardEntry
     path: Path
-    one_by_one: bool = False
-    """Whether to annotate each article alone, to know which one kills."""
-    skipped: frozenset[int] = frozenset()
-    """Places in the shard of the articles that killed."""
+    one_by_one: bool = False  # Whether to annotate each article alone, to know which one kills
+    skipped: frozenset[int] = frozenset()  # Places in the shard of the articles that killed
 
 
 @dataclass(frozen=True, slots=True)

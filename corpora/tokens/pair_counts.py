@@ -19,20 +19,16 @@ from corpora.word_counts import MAX_WORDS
 MAX_PAIRS = 4_000_000
 """Different pairs held in memory, at 16 bytes each; some more while they gather."""
 
-MAX_WAITING = 8192
-"""Numbers of a run's words that are held in memory while runs are merged."""
+MAX_WAITING = 8192  # Numbers of a run's words that are held in memory while runs are merged
 SECOND = 0xFFFFFFFF
 
 
 class Pairs(NamedTuple):
     """Some pairs and the counts that scores need."""
 
-    a: NDArray[np.int64]
-    """(n,) first words, as numbers in the alphabetical order of all words."""
-    b: NDArray[np.int64]
-    """(n,) second words."""
-    n_a: NDArray[np.int64]
-    """(n,) counts of first words, beside whatever word."""
+    a: NDArray[np.int64]  # (n,) first words, as numbers in the alphabetical order of all words
+    b: NDArray[np.int64]  # (n,) second words
+    n_a: NDArray[np.int64]  # (n,) counts of first words, beside whatever word
     n_b: NDArray[np.int64]
     n_ab: NDArray[np.int64]
 

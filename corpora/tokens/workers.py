@@ -39,11 +39,9 @@ class Workers(Protocol):
 class ArticlesToAnnotate:
     """A store, and how its articles are annotated."""
 
-    store: str
-    """Its directory or URL, see `corpora.articles.remote.absolute`."""
+    store: str  # Its directory or URL, see `corpora.articles.remote.absolute`
     settings: TextSettings
-    about: str
-    """Description of the settings by `store.describe`, as kept with the annotations."""
+    about: str  # Description of the settings by `store.describe`, as kept with the annotations
 
     def bytes_of(self, entry: ShardEntry) -> bytes:
         """The bytes of a shard, for workers that cannot read it themselves."""
@@ -54,8 +52,7 @@ class ArticlesToAnnotate:
 class ShardAnnotation:
     """An annotated shard."""
 
-    data: bytes
-    """Content of its file, see `corpora.tokens.annotation_file`."""
+    data: bytes  # Content of its file, see `corpora.tokens.annotation_file`
     n_articles: int
     n_tokens: int
     warnings: tuple[str, ...]
@@ -65,11 +62,9 @@ class ShardAnnotation:
 class AnnotationFile:
     """Annotation of a shard: its path, or its content."""
 
-    path: str
-    """Absolute path."""
+    path: str  # Absolute path
     shard_sha256: str
-    data: bytes | None = None
-    """Content, for workers that cannot read it."""
+    data: bytes | None = None  # Content, for workers that cannot read it
 
     def read(self) -> "AnnotationFile":
         """The file with what it holds; raises an OSError if it cannot be read here."""
@@ -81,8 +76,7 @@ class AnnotationFile:
 class OfBlock(Generic[Result]):
     """A function of the tokens of a shard, as one of their file; can be pickled if `step` can."""
 
-    settings: TextSettings
-    """Settings that decide which tokens of a text become words."""
+    settings: TextSettings  # Settings that decide which tokens of a text become words
     step: Callable[[TokenBlock], Result]
 
     def __call__(self, file: AnnotationFile) -> Result:

@@ -42,5 +42,4 @@ class FactorStep:
     n_documents: int
     n_passes: float
     objective: float
-    relaxation: float
-    """Exponent of the next sweep's updates."""
+    relaxation: float  # Exponent of the next sweep's updates

@@ -27,15 +27,12 @@ from pipeline.settings import AllocateSettings
 MAX_RANKS = 1000
 BY_PARTICLES = ("smc", "smc-adaptive", "sis")
 BY_MODES = ("dual-em", "icm")
-BYTES_A_TOKEN = 40
-"""Bytes that one particle run keeps for a token."""
+BYTES_A_TOKEN = 40  # Bytes that one particle run keeps for a token
 logger = logging.getLogger(__name__)
-LONG = 600.0
-"""Seconds from which a run is announced as long."""
+LONG = 600.0  # Seconds from which a run is announced as long
 A_STEP, A_CELL, A_PRODUCT = 1e-7, 5e-7, 1e-8
 """Seconds of one core for a particle's step, a cell in an epoch, and a product in either."""
-EPOCHS_OF_A_START, EPOCHS_TO_THE_END = 120, 300
-"""Typical numbers of epochs for tables of documents."""
+EPOCHS_OF_A_START, EPOCHS_TO_THE_END = 120, 300  # Typical numbers of epochs for tables of documents
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +40,8 @@ class Candidate:
     """One model."""
 
     graph: str
-    rank: int | None
-    """Number of hidden values that is varied; None if nothing is varied."""
-    sizes: Mapping[str, int]
-    """Number of values of each hidden index."""
+    rank: int | None  # Number of hidden values that is varied; None if nothing is varied
+    sizes: Mapping[str, int]  # Number of values of each hidden index
     model: AllocationModel
 
     @property

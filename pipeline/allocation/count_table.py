@@ -18,11 +18,9 @@ class CountTable:
     """Counts with names of their axes and labels of their values."""
 
     path: str
-    layout: str
-    """"records", "matrix", "array" or "documents"."""
+    layout: str  # "records", "matrix", "array" or "documents"
     axes: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
-    """Labels of the values of each axis, in order."""
+    labels: tuple[tuple[str, ...], ...]  # Labels of the values of each axis, in order
     counts: CellCounts
 
     @property

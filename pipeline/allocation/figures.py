@@ -18,18 +18,14 @@ if TYPE_CHECKING:
 
     Draw = Callable[[Any], None]
 
-MAX_LABELS = 30
-"""Labels shown on an axis; of longer axes the most probable values."""
+MAX_LABELS = 30  # Labels shown on an axis; of longer axes the most probable values
 MAX_TABLES = 12
 SAME_SCALE = 0.2
 """Share of the largest probability of all tables: tables that reach it share a colour scale."""
-MAX_WRITTEN = 12
-"""Rows and columns of tables whose cells show their values as text."""
+MAX_WRITTEN = 12  # Rows and columns of tables whose cells show their values as text
 PANEL_WIDTH, PANEL_HEIGHT = 4.5, 3.2
-BESIDE = 1.4, 1.0
-"""Margins of a panel beside and below its cells, in inches."""
-ROW = 0.13
-"""Height of a row with room for its label, in inches."""
+BESIDE = 1.4, 1.0  # Margins of a panel beside and below its cells, in inches
+ROW = 0.13  # Height of a row with room for its label, in inches
 LABEL_SIZE = 7.5
 DARK, LIGHT = "#101010", "#fafafa"
 """Colours of text on light and on dark cells; dark pages have the same cells."""
@@ -38,8 +34,7 @@ NEXT: tuple[dict[str, Any], ...] = (
     {"color": VERMILION, "linestyle": ":", "linewidth": 1.3, "zorder": 2.6},
 )
 """Line styles of the models next to the best."""
-NEAR = 15.0
-"""Nats below certainty down to which log odds are shown."""
+NEAR = 15.0  # Nats below certainty down to which log odds are shown
 
 
 def figures_of(

@@ -20,17 +20,14 @@ Ints = NDArray[np.int64]
 logger = logging.getLogger(__name__)
 LETTERS = string.ascii_uppercase
 SAMPLE = "sample"
-MAX_COUNT = 2**53
-"""Largest total of pairs: larger ones are not exact as floating-point numbers."""
+MAX_COUNT = 2**53  # Largest total of pairs: larger ones are not exact as floating-point numbers
 
 
 class LetterPairs(NamedTuple):
     """Counts of pairs and their source."""
 
-    source: str
-    """Name of the file, or "sample"."""
-    counts: Ints
-    """(26, 26), the first letter of the pair in rows, the second in columns, A to Z."""
+    source: str  # Name of the file, or "sample"
+    counts: Ints  # (26, 26), the first letter of the pair in rows, the second in columns, A to Z
 
 
 def letter_pairs(path: str, threads: int) -> LetterPairs:

@@ -24,8 +24,7 @@ from pipeline.errors import UsageError
 
 COUNT = "count"
 MAX_COUNT = 2**53
-Row = tuple[int, list[str]]
-"""Number of a line, and its fields."""
+Row = tuple[int, list[str]]  # Number of a line, and its fields
 
 
 def read_csv(path: str, layout: str = "auto") -> CountTable:

@@ -22,8 +22,7 @@ COLUMNS = (
     *("log_odds", "log_odds_standard_error", "effective_sample_size", "surviving_ancestors"),
     "seconds",
 )
-MAX_VALUES = 60
-"""Hidden values that are printed at most."""
+MAX_VALUES = 60  # Hidden values that are printed at most
 Floats = NDArray[np.float64]
 
 

@@ -26,13 +26,10 @@ from models.saved import vocabulary_hash
 from pipeline.settings import EvaluateSettings
 from pipeline.text.held_out import HeldOut
 
-LIBRARIES = ("numba", "numpy", "scikit-learn", "scipy")
-"""Libraries that results are computed with."""
+LIBRARIES = ("numba", "numpy", "scikit-learn", "scipy")  # Libraries that results are computed with
 SCORE_SETTINGS = ("method", "convention", "samples", "target_se", "smoothing", "seed")
-SCORES = "scores"
-"""Kind of the scores of documents under a model."""
-EXPERIMENT = "experiment-"
-"""Begins the kinds of results of `reproduce`."""
+SCORES = "scores"  # Kind of the scores of documents under a model
+EXPERIMENT = "experiment-"  # Begins the kinds of results of `reproduce`
 
 
 @cache

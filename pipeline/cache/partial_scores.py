@@ -25,16 +25,14 @@ from pipeline.text.held_out import HeldOut
 
 logger = logging.getLogger(__name__)
 
-SAVE_SECONDS = 30.0
-"""Seconds between two times that scores are saved."""
+SAVE_SECONDS = 30.0  # Seconds between two times that scores are saved
 
 
 class Scored(NamedTuple):
     """Likelihoods of documents under a model, and the time that they took."""
 
     estimate: LikelihoodEstimate
-    seconds: float
-    """Time spent on scoring, in all commands that had a part in it."""
+    seconds: float  # Time spent on scoring, in all commands that had a part in it
 
 
 class PartialScores:

@@ -32,14 +32,12 @@ logger = logging.getLogger(__name__)
 VARIABLE, DIRECTORY = "WIKITOPICS_CACHE", ".wikitopics-cache"
 FORMAT = "wikitopics result"
 MAX_BYTES = 2**30
-MAX_AGE = 90 * 24 * 3600.0
-"""Seconds since an entry was used."""
+MAX_AGE = 90 * 24 * 3600.0  # Seconds since an entry was used
 MAX_PARTIAL_AGE = 3600.0
 """Seconds that writing an entry takes at most; what is older was left by a killed process."""
 _NAME = re.compile(rf"[0-9a-f]{{64}}\.npz|\.[0-9a-f]{{64}}\.npz\.[0-9a-f]+\{TEMPORARY_SUFFIX}")
 """Names of files that are ours, so that nothing else is ever deleted."""
-_warned_of: set[Path] = set()
-"""Directories that this process has said cannot be written to."""
+_warned_of: set[Path] = set()  # Directories that this process has said cannot be written to
 
 
 class Usage(NamedTuple):
@@ -180,8 +178,7 @@ class ResultGroup:
 
     cache: ResultCache
     kind: str
-    key: str
-    """Key of what they have in common."""
+    key: str  # Key of what they have in common
 
     def key_of(self, name: str) -> str:
         """The key of the result of that name."""

@@ -20,12 +20,10 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 Result = TypeVar("Result")
 
-FETCH_SECONDS = 20.0
-"""Seconds to fetch a result from a worker; doubled after each failure."""
+FETCH_SECONDS = 20.0  # Seconds to fetch a result from a worker; doubled after each failure
 MAX_WORKER_DEATHS = 3
 """Times that Dask may give up a task, each after the death of about four workers."""
-MAX_TRIES = 3
-"""Attempts at a task that fails with an OSError, which may be temporary."""
+MAX_TRIES = 3  # Attempts at a task that fails with an OSError, which may be temporary
 
 
 class Shared(Generic[T]):

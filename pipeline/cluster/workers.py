@@ -27,12 +27,10 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 logger = logging.getLogger(__name__)
-POLL_SECONDS = 1.0
-"""Seconds between two checks of the cluster while a result is awaited."""
+POLL_SECONDS = 1.0  # Seconds between two checks of the cluster while a result is awaited
 PATIENCE_SECONDS = 600.0
 """Seconds without a worker after which a command gives up; its progress is kept."""
-ANSWER_SECONDS = 5.0
-"""Seconds for a scheduler to list its workers."""
+ANSWER_SECONDS = 5.0  # Seconds for a scheduler to list its workers
 Result = TypeVar("Result")
 PACKAGES = ("numba", "numpy", "scipy", "spacy")
 

@@ -6,8 +6,7 @@ from pipeline.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import resolve
 from pipeline.settings import InferSettings
 
-SHOWN = 5
-"""Topics shown a text."""
+SHOWN = 5  # Topics shown a text
 
 
 def add(commands: Any) -> None:

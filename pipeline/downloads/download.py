@@ -15,8 +15,7 @@ from pipeline.progress import Progress
 from pipeline.setting_sources import check_least
 from pipeline.settings import DownloadSettings, is_address
 
-SHARD, SAMPLE_SHARD = 100, 10
-"""Articles in a shard, which is the unit of work of the text stage."""
+SHARD, SAMPLE_SHARD = 100, 10  # Articles in a shard, which is the unit of work of the text stage
 
 NEEDS = {
     "titles": "a file with a title a line",

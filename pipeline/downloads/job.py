@@ -36,10 +36,8 @@ from pipeline.settings import DownloadSettings
 
 LOG_BYTES, LOG_FILES = 2**20, 3
 LOGGED = ("corpora", "downloader", "pipeline")
-SAVE_EVERY = 2.0
-"""Seconds between two writes of the status."""
-RATE_OVER = 300.0
-"""Seconds over which the rate is averaged."""
+SAVE_EVERY = 2.0  # Seconds between two writes of the status
+RATE_OVER = 300.0  # Seconds over which the rate is averaged
 START_SECONDS, STOP_SECONDS = 30.0, 60.0
 """Seconds that a process may take to begin, and to save its articles when stopped."""
 POLL_SECONDS = 0.1

@@ -28,10 +28,8 @@ from pipeline.settings import DownloadSettings, is_address
 
 logger = logging.getLogger(__name__)
 
-MAX_OF_WIKIMEDIA = 200
-"""Requests a minute that Wikimedia allows without login."""
-USUAL_BURST = 4
-"""Requests in any second, unless more than 240 a minute are allowed."""
+MAX_OF_WIKIMEDIA = 200  # Requests a minute that Wikimedia allows without login
+USUAL_BURST = 4  # Requests in any second, unless more than 240 a minute are allowed
 
 
 def check(settings: DownloadSettings) -> None:

@@ -17,8 +17,7 @@ VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", PAPER: "--paper"} |
 """Name of the page's property (CSS variable) for each colour."""
 MARK = re.compile(r"[a-z]+-\d+")
 """Ids of marks that a reader can choose, as `topic-3`; matplotlib's own ids have no hyphen."""
-HALO = re.compile(r"halo_\d+")
-"""Ids of texts that have an edge in the colour of the paper."""
+HALO = re.compile(r"halo_\d+")  # Ids of texts that have an edge in the colour of the paper
 PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 REFERENCE = re.compile(r"url\(#([^)]*)\)")

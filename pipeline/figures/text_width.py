@@ -5,8 +5,7 @@ from functools import lru_cache
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextToPath
 
-SIZE = 50.0
-"""Font size of the measurement; widths are proportional."""
+SIZE = 50.0  # Font size of the measurement; widths are proportional
 
 
 @lru_cache(maxsize=4096)

@@ -12,28 +12,18 @@ from pipeline.figures.word_graph_layout import Box, laid_out
 Draw = Callable[[Any], None]
 Rows = Sequence[Mapping[str, Any]]
 
-MAX_PANELS = 12
-"""Topics that are drawn, the most prevalent; a note counts the others."""
-WORDS_ACROSS = 240
-"""Words in panels side by side; panels with more words are wider."""
-POSITIVE, NEGATIVE = BLUE, VERMILION
-"""Colours of dependencies; negative ones are also dashed."""
-POINTS = 72.0
-"""Points per inch."""
-TITLE, LEGEND = 22.0, 34.0
-"""Heights in points."""
+MAX_PANELS = 12  # Topics that are drawn, the most prevalent; a note counts the others
+WORDS_ACROSS = 240  # Words in panels side by side; panels with more words are wider
+POSITIVE, NEGATIVE = BLUE, VERMILION  # Colours of dependencies; negative ones are also dashed
+POINTS = 72.0  # Points per inch
+TITLE, LEGEND = 22.0, 34.0  # Heights in points
 MARGIN = 6.0
 FONT_SIZE = 7.5
-LETTER = 0.62 * FONT_SIZE
-"""Width of a letter, a generous estimate."""
-MAX_LETTERS = 24
-"""Letters of a word; longer words are cut."""
-WIDEST, THINNEST = 4.0, 0.8
-"""Widths of lines in points."""
-DASHES = (3.0, 1.5)
-"""Dash and gap, in points."""
-LARGEST, SMALLEST = 22.0, 4.0
-"""Diameters of nodes, in points."""
+LETTER = 0.62 * FONT_SIZE  # Width of a letter, a generous estimate
+MAX_LETTERS = 24  # Letters of a word; longer words are cut
+WIDEST, THINNEST = 4.0, 0.8  # Widths of lines in points
+DASHES = (3.0, 1.5)  # Dash and gap, in points
+LARGEST, SMALLEST = 22.0, 4.0  # Diameters of nodes, in points
 
 
 def dependency_figure(model: SavedModel, rows: Rows) -> Draw:

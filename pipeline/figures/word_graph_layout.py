@@ -14,18 +14,13 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 SEED = 0
-LINK = 46.0
-"""Median length of a link before labels are pushed apart, in units of boxes (points)."""
+LINK = 46.0  # Median length of a link before labels are pushed apart, in units of boxes (points)
 MAX_HEIGHT = 1.0
 """Largest height of a component before labels are pushed apart, in widths of the field."""
-PAIR = 24.0
-"""Distance between the words of a component of two, one below the other."""
-GAP = np.array([5.0, 7.0])
-"""Gaps between labels of a component: horizontal, vertical."""
-APART = np.array([12.0, 12.0])
-"""Gaps between components."""
-MAX_SPREAD = 1.5
-"""Largest factor by which a graph is stretched to fill a higher field."""
+PAIR = 24.0  # Distance between the words of a component of two, one below the other
+GAP = np.array([5.0, 7.0])  # Gaps between labels of a component: horizontal, vertical
+APART = np.array([12.0, 12.0])  # Gaps between components
+MAX_SPREAD = 1.5  # Largest factor by which a graph is stretched to fill a higher field
 MAX_SWEEPS = 1000
 
 
@@ -41,8 +36,7 @@ class Box:
 class WordGraph:
     """Positions of words, from the lower left corner of a field."""
 
-    place: Mapping[str, tuple[float, float]]
-    """Middle of each word."""
+    place: Mapping[str, tuple[float, float]]  # Middle of each word
     height: float
 
     def spread(self, height: float) -> dict[str, tuple[float, float]]:
@@ -56,10 +50,8 @@ class WordGraph:
 @dataclass(frozen=True)
 class _Component:
     words: list[str]
-    middle: Floats
-    """(n, 2), from the lower left corner."""
-    size: Floats
-    """(2,), width and height."""
+    middle: Floats  # (n, 2), from the lower left corner
+    size: Floats  # (2,), width and height
 
 
 def laid_out(boxes: Mapping[str, Box], links: Sequence[tuple[str, str]], width: float) -> WordGraph:

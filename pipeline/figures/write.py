@@ -14,12 +14,9 @@ from pipeline.figures.style import style
 from pipeline.figures.svg import inline_svg
 
 FORMATS = ("svg", "png")
-SIZE = (10.0, 6.0)
-"""Inches."""
-SALT = "wikitopics"
-"""Salt of the ids in SVG: without it they differ each time."""
-MAX_OVERHANG = 12.0
-"""Points that a mark may reach out of its axes without being clipped."""
+SIZE = (10.0, 6.0)  # Inches
+SALT = "wikitopics"  # Salt of the ids in SVG: without it they differ each time
+MAX_OVERHANG = 12.0  # Points that a mark may reach out of its axes without being clipped
 
 
 @dataclass(frozen=True, eq=False)

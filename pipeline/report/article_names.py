@@ -23,10 +23,8 @@ SECTION_SIGN = " § "
 class ArticleName:
     """Title and link of a document."""
 
-    title: str
-    """Title of the article; `Title: Heading` for a section. No control characters."""
-    url: str
-    """Link to the exact revision if it is known; http(s), or empty."""
+    title: str  # Title of the article; `Title: Heading` for a section. No control characters.
+    url: str  # Link to the exact revision if it is known; http(s), or empty
 
 
 class ArticleNames:

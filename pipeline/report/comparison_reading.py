@@ -14,8 +14,7 @@ from pipeline.scoring.score import LoadedModel, vocabulary_cost
 COSTLY = 0.01
 """Smallest probability of unscored words that is reported, and smallest difference in it between
 two models that makes them incomparable as they are."""
-ROUNDING = 1e-6
-"""Difference in nats a word that rounding can cause between equal models."""
+ROUNDING = 1e-6  # Difference in nats a word that rounding can cause between equal models
 
 
 def reading_of(

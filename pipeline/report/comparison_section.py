@@ -43,8 +43,7 @@ from pipeline.settings import EvaluateSettings, ReportSettings
 from pipeline.text.held_out import HeldOut, held_out
 from pipeline.training.validation import evenly_spaced
 
-SHARED_WORDS = 20
-"""Number of the most probable words of each of two topics that are compared."""
+SHARED_WORDS = 20  # Number of the most probable words of each of two topics that are compared
 UNBIASED_METHOD = "left-to-right-sequential"
 
 

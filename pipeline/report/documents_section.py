@@ -31,30 +31,21 @@ from pipeline.runs.loaded_run import LoadedRun
 
 logger = logging.getLogger(__name__)
 
-MIN_WORDS = 20
-"""Known words of a document that is long enough to be shown."""
-MIN_SHARE = 0.01
-"""Smallest share of a topic that is listed for a document."""
-MAX_REPEATED = 5
-"""Times that a word is listed in a document without its text."""
-MAX_WORDS = 1500
-"""Largest number of known words of a document."""
-MAX_BYTES = 25_000
-"""Bytes of a document's escaped text with the topics of its words."""
-BYTES_OF_TOPIC = 8
-"""Bytes of a word's topic and certainty, about."""
-BYTES_ESCAPED = 6
-"""Bytes of a special character of HTML, at most."""
+MIN_WORDS = 20  # Known words of a document that is long enough to be shown
+MIN_SHARE = 0.01  # Smallest share of a topic that is listed for a document
+MAX_REPEATED = 5  # Times that a word is listed in a document without its text
+MAX_WORDS = 1500  # Largest number of known words of a document
+MAX_BYTES = 25_000  # Bytes of a document's escaped text with the topics of its words
+BYTES_OF_TOPIC = 8  # Bytes of a word's topic and certainty, about
+BYTES_ESCAPED = 6  # Bytes of a special character of HTML, at most
 
 
 @dataclass(frozen=True, eq=False)
 class _Found:
     """A document's known words in their order, with the text between them."""
 
-    pieces: list[str]
-    """(2 n + 1,), see `ShownDocument.pieces`."""
-    words: list[int]
-    """(n,) indices into the vocabulary."""
+    pieces: list[str]  # (2 n + 1,), see `ShownDocument.pieces`
+    words: list[int]  # (n,) indices into the vocabulary
     is_text: bool
 
 

@@ -26,10 +26,8 @@ SCRIPTS = (
 STYLES = ("page.css", "page_sections.css", "page_print.css")
 _BY_TRUST = ("exact", "unbiased", "lower bound", "biased", "plug-in", "upward biased")
 """Directions in order of preference for the summary."""
-_MAX_UNKNOWN = 0.2
-"""Share of unknown words beyond which the summary mentions them."""
-_MAX_ALONE = 5
-"""Topics without a partner that the alignment shows; more are folded."""
+_MAX_UNKNOWN = 0.2  # Share of unknown words beyond which the summary mentions them
+_MAX_ALONE = 5  # Topics without a partner that the alignment shows; more are folded
 
 
 def render(report: Report, figures: Mapping[tuple[int | None, str], str]) -> str:

@@ -22,10 +22,8 @@ from pipeline.report.sections import (
     TopicsSection,
 )
 
-DIGITS = 7
-"""Significant digits of p(word | topic) and p(word): relevance is exact to 10⁻⁶."""
-PER_MILLE = 1000
-"""Shares that are only displayed are whole multiples of 1 / 1000."""
+DIGITS = 7  # Significant digits of p(word | topic) and p(word): relevance is exact to 10⁻⁶
+PER_MILLE = 1000  # Shares that are only displayed are whole multiples of 1 / 1000
 _DIGITS = string.digits + string.ascii_lowercase
 _UNSAFE = re.compile("[<>&\u2028\u2029]")
 _INVISIBLE = re.compile(

@@ -17,8 +17,7 @@ class PartRow:
     articles: int
     documents: int
     tokens: int
-    unknown: int
-    """Tokens outside the vocabulary."""
+    unknown: int  # Tokens outside the vocabulary
 
 
 @dataclass(frozen=True)
@@ -69,24 +68,18 @@ class TrainingSection:
     """Validation checks of training and the reason why it ended."""
 
     checks: tuple[CheckRow, ...]
-    best: int | None
-    """Index of the check whose topics were kept; None if the last topics were."""
-    measure: str
-    """Text for readers: `completion of half of each document`."""
-    ending: str
-    """Sentences on why training ended."""
+    best: int | None  # Index of the check whose topics were kept; None if the last topics were
+    measure: str  # Text for readers: `completion of half of each document`
+    ending: str  # Sentences on why training ended
 
 
 @dataclass(frozen=True)
 class TypicalArticle:
     """A document that is mostly about one topic."""
 
-    title: str
-    """Title of the article; `Title: Heading` if documents are sections."""
-    url: str
-    """Link to the exact revision if it is known; http(s), or empty."""
-    share: float
-    """Share of the topic in the document's tokens."""
+    title: str  # Title of the article; `Title: Heading` if documents are sections
+    url: str  # Link to the exact revision if it is known; http(s), or empty
+    share: float  # Share of the topic in the document's tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,15 +130,11 @@ class CloudWord:
     """A word of a word cloud 400 wide and 240 high, (0, 0) at the top left."""
 
     word: str
-    x: float
-    """Middle of the word, as `y`."""
+    x: float  # Middle of the word, as `y`
     y: float
-    size: float
-    """Font size."""
-    width: float
-    """Length of the word, to which it is set."""
-    is_upright: bool
-    """Whether the word is rotated by 90° and read from below."""
+    size: float  # Font size
+    width: float  # Length of the word, to which it is set
+    is_upright: bool  # Whether the word is rotated by 90° and read from below
 
 
 @dataclass(frozen=True)
@@ -177,8 +166,7 @@ class DocumentsSection:
     """Some documents of the test part."""
 
     documents: tuple[ShownDocument, ...]
-    of: int
-    """Number of all documents of the test part."""
+    of: int  # Number of all documents of the test part
 
 
 @dataclass(frozen=True)
@@ -226,8 +214,7 @@ class ProvenanceSection:
 
     entries: tuple[tuple[str, str], ...]
     settings: tuple[tuple[str, str], ...]
-    sources: tuple[tuple[str, str, str], ...]
-    """(language, site, licence) of the articles."""
+    sources: tuple[tuple[str, str, str], ...]  # (language, site, licence) of the articles
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,10 +271,8 @@ class AlignedTopics:
 
     first: int | None
     second: int | None
-    distance: float | None
-    """Jensen-Shannon distance over common words, 0 to 1."""
-    shared_words: tuple[str, ...]
-    """Words among the 20 most probable of both."""
+    distance: float | None  # Jensen-Shannon distance over common words, 0 to 1
+    shared_words: tuple[str, ...]  # Words among the 20 most probable of both
 
 
 @dataclass(frozen=True)
@@ -296,8 +281,7 @@ class Alignment:
 
     first: str
     second: str
-    pairs: tuple[AlignedTopics, ...]
-    """Pairs, the closest first, then topics without a partner."""
+    pairs: tuple[AlignedTopics, ...]  # Pairs, the closest first, then topics without a partner
     mean_distance: float
 
 

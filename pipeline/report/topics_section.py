@@ -22,8 +22,7 @@ Names = Callable[[Iterable[str]], Mapping[str, ArticleName]]
 LABEL_WEIGHT: Final = 0.6
 """λ of the words of a label, at which readers recognise topics best (Sievert & Shirley 2014)."""
 LABEL_WORDS: Final = 3
-NO_WORDS: Final = "no words"
-"""Label of a topic of weight 0, as Gamma-Poisson models can have."""
+NO_WORDS: Final = "no words"  # Label of a topic of weight 0, as Gamma-Poisson models can have
 
 MAX_SEARCHED: Final = 25_000
 """Words that readers can search for, at most: the most frequent under the model."""

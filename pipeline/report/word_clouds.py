@@ -24,8 +24,7 @@ SCALE: Final = 2
 """Units of the cloud per cell of the layout's grid: 2 takes a quarter of the time of 1, and makes
 sizes even. A cloud of 40 words takes some 25 ms."""
 MAX_FONT: Final = 24
-MIN_FONT: Final = 5
-"""Font sizes on the grid. Letters of the smallest are some 8 high in the cloud."""
+MIN_FONT: Final = 5  # Font sizes on the grid. Letters of the smallest are some 8 high in the cloud.
 MARGIN: Final = 3
 """Cells between words, half as many at the edges: letters of the page's font may be taller than
 those of the measured font."""

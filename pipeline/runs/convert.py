@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-KEY_WORDS = 20
-"""Words a topic, as MALLET writes them."""
+KEY_WORDS = 20  # Words a topic, as MALLET writes them
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,7 @@ from pipeline.runs.tomotopy_file import read_tomotopy
 
 logger = logging.getLogger(__name__)
 
-START = 1 << 16
-"""Bytes read to detect the format."""
+START = 1 << 16  # Bytes read to detect the format
 PICKLED_KINDS = {
     "gensim.models.ldamodel LdaModel": "gensim",
     "gensim.models.ldamulticore LdaMulticore": "gensim",

@@ -39,11 +39,9 @@ from pipeline.version import software_version
 FORMAT = "wikitopics run"
 VERSION = 1
 
-NOT_IDENTITY = ("run", "runs", "threads", "cluster")
-"""Settings that do not change results."""
+NOT_IDENTITY = ("run", "runs", "threads", "cluster")  # Settings that do not change results
 
-SAMPLE_STORE = "articles-sample"
-"""Store of the built-in sample."""
+SAMPLE_STORE = "articles-sample"  # Store of the built-in sample
 
 
 class RunDirectory:

@@ -13,8 +13,7 @@ from corpora.worker_pool import WorkerDiedError, ordered_map
 from models.lda.foreign import tomotopy_model
 from models.saved import ModelFormatError, SavedModel
 
-SECONDS = 5
-"""Processor time allowed for a file, in seconds; large files get more."""
+SECONDS = 5  # Processor time allowed for a file, in seconds; large files get more
 BYTES_A_SECOND = 10**6
 
 

@@ -14,8 +14,7 @@ from pipeline.runs.word_dependencies import N_DEPENDENCIES, strongest_dependenci
 from pipeline.setting_sources import check_least
 from pipeline.settings import TopicsSettings
 
-WIDTH = 100
-"""Longest line of dependencies, in columns."""
+WIDTH = 100  # Longest line of dependencies, in columns
 
 
 def topics(settings: TopicsSettings, run_name: str) -> dict[str, Any]:

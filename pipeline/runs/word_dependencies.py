@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from models import SavedModel
 
-N_DEPENDENCIES = 10
-"""Dependencies of each sign that are shown by default."""
+N_DEPENDENCIES = 10  # Dependencies of each sign that are shown by default
 SORTED_BY = ("weight", "effect")
 """Order by Φ, or by the correlation of counts that it causes (see `_effect`)."""
 
@@ -19,8 +18,7 @@ class Dependency:
 
     first: str
     second: str
-    weight: float
-    """Φ_st in the literature."""
+    weight: float  # Φ_st in the literature
 
 
 @dataclass(frozen=True)

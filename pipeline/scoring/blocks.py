@@ -19,14 +19,10 @@ from pipeline.cluster.cluster import Cluster
 
 DOCUMENTS_A_THREAD = 64
 """Documents in a block for each thread: the last ones of a block do not use all threads."""
-MIN_DOCUMENTS = 4
-"""Documents for each thread in a part of a block, at least."""
-BLOCK_SECONDS = 5.0
-"""Target seconds for a part of a block."""
-MAX_GROWTH = 4.0
-"""Largest ratio of the documents of a part to those of the part before."""
-MAX_SHOWN = 3
-"""Models whose perplexity is shown while documents are scored."""
+MIN_DOCUMENTS = 4  # Documents for each thread in a part of a block, at least
+BLOCK_SECONDS = 5.0  # Target seconds for a part of a block
+MAX_GROWTH = 4.0  # Largest ratio of the documents of a part to those of the part before
+MAX_SHOWN = 3  # Models whose perplexity is shown while documents are scored
 
 
 class WordBlocks:

@@ -41,8 +41,7 @@ logger = logging.getLogger(__name__)
 class LoadedModel:
     """Model to score."""
 
-    name: str
-    """Name as the user gave it."""
+    name: str  # Name as the user gave it
     run: LoadedRun | None
     model: SavedModel
 

@@ -10,10 +10,8 @@ CONVENTIONS = {
     "bag-and-length": " of counts and lengths",
 }
 """Meaning of a probability by convention; nothing for tokens in order."""
-COSTLY = 0.01
-"""Difference of the probabilities of scored words from which a warning is printed."""
-MUCH = 0.5
-"""Share of a difference from which it is due to vocabularies more than to models."""
+COSTLY = 0.01  # Difference of the probabilities of scored words from which a warning is printed
+MUCH = 0.5  # Share of a difference from which it is due to vocabularies more than to models
 
 
 def print_evaluation(result: dict[str, Any]) -> None:

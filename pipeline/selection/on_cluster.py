@@ -45,19 +45,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FIRST_SECONDS = 5.0
-"""Seconds of a run's first slice; each next one is twice as long."""
-SLICE_SECONDS = 60.0
-"""Seconds of later slices."""
+FIRST_SECONDS = 5.0  # Seconds of a run's first slice; each next one is twice as long
+SLICE_SECONDS = 60.0  # Seconds of later slices
 LONGEST_SECONDS = 600.0
-OVERHEADS = 20
-"""Shortest slice, in units of its overhead, which then takes a twentieth of the time."""
-BYTES_A_SECOND = 100e6
-"""Assumed rate of the network, to estimate the overhead."""
+OVERHEADS = 20  # Shortest slice, in units of its overhead, which then takes a twentieth of the time
+BYTES_A_SECOND = 100e6  # Assumed rate of the network, to estimate the overhead
 MAX_SENT = 1 << 30
 """Largest corpus that is sent to workers, in bytes; workers must be able to read a larger one."""
-MAX_SHOWN = 4
-"""Active runs whose passes are shown."""
+MAX_SHOWN = 4  # Active runs whose passes are shown
 
 
 def train_on(cluster: Cluster, runs: Sequence[RunDirectory], corpus: Path, n_wanted: int) -> None:
@@ -94,8 +89,7 @@ class _InFlight:
 
     run: RunDirectory
     work: RemoteTask[SliceEnd | None]
-    seconds: float
-    """Seconds of the next slice, if its overhead is small."""
+    seconds: float  # Seconds of the next slice, if its overhead is small
 
 
 class RunsOnCluster:

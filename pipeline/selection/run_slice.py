@@ -36,10 +36,8 @@ from pipeline.training.train import train
 class CorpusPlace:
     """Path of the runs' corpus on the client, and its identity."""
 
-    path: str
-    """Absolute path."""
-    header: bytes
-    """Content of its `header.json`, which has the hashes of all other files."""
+    path: str  # Absolute path
+    header: bytes  # Content of its `header.json`, which has the hashes of all other files
 
     @classmethod
     def of(cls, directory: Path) -> "CorpusPlace":
@@ -73,27 +71,20 @@ class RunSlice:
     """Slice of a run to train."""
 
     name: str
-    runs: str
-    """Folder of runs as the client names it; the model's header contains it."""
-    files: Mapping[str, bytes]
-    """Files of the run's directory, except the corpus."""
+    runs: str  # Folder of runs as the client names it; the model's header contains it
+    files: Mapping[str, bytes]  # Files of the run's directory, except the corpus
     corpus: CorpusPlace
-    seconds: float
-    """Seconds after which training ends with a checkpoint."""
+    seconds: float  # Seconds after which training ends with a checkpoint
 
 
 @dataclass(frozen=True)
 class SliceEnd:
     """End of a slice."""
 
-    files: Mapping[str, bytes]
-    """New and changed files."""
-    is_done: bool
-    """Whether the run is finished, with its model among the files."""
-    passes: float
-    """Passes that training has made, if it is not done."""
-    overhead: float
-    """Seconds spent outside training and compiling."""
+    files: Mapping[str, bytes]  # New and changed files
+    is_done: bool  # Whether the run is finished, with its model among the files
+    passes: float  # Passes that training has made, if it is not done
+    overhead: float  # Seconds spent outside training and compiling
 
 
 def train_slice(item: RunSlice, sent: Mapping[str, bytes] | None = None) -> SliceEnd | None:

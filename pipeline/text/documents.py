@@ -44,8 +44,7 @@ logger = logging.getLogger(__name__)
 FEW_ARTICLES = 1000
 """Articles below which sections are documents, unless the settings say otherwise."""
 
-SHOWN = 5
-"""Skipped articles that a warning names."""
+SHOWN = 5  # Skipped articles that a warning names
 
 
 def decide_documents(settings: TrainSettings, n_articles: int) -> TrainSettings:

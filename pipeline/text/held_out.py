@@ -27,12 +27,9 @@ if TYPE_CHECKING:
 class HeldOut:
     """Documents to score."""
 
-    source: str
-    """Description of the source."""
-    corpus: Corpus
-    """Counts, over a vocabulary that may differ from every model's."""
-    n_left_out: int
-    """Number of documents left out because a run was trained or stopped with them."""
+    source: str  # Description of the source
+    corpus: Corpus  # Counts, over a vocabulary that may differ from every model's
+    n_left_out: int  # Number of documents left out because a run was trained or stopped with them
 
     @property
     def article_of(self) -> list[str]:

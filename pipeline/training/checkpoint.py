@@ -13,13 +13,11 @@ from models.families import arrays_of, family_of, topics_of_arrays, trainers
 from models.saved import ModelFormatError, read_arrays, write_arrays
 
 KIND = "wikitopics checkpoint"
-BEST = "best_"
-"""Prefix of the names of the arrays of the best topics."""
+BEST = "best_"  # Prefix of the names of the arrays of the best topics
 
 CHECKPOINT_SECONDS = 30.0
 
-FIRST_KIND = "OnlineLDAState"
-"""Class of the state in old checkpoints, which do not name it."""
+FIRST_KIND = "OnlineLDAState"  # Class of the state in old checkpoints, which do not name it
 
 
 @dataclass

@@ -31,12 +31,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_PLACE = "faster"
-"""Default place of E-steps."""
-TASKS_A_THREAD = 2
-"""Tasks for each thread, of a batch that all workers share."""
-TRY_EVERY = 200
-"""Batches after which the slower place is tried again."""
+DEFAULT_PLACE = "faster"  # Default place of E-steps
+TASKS_A_THREAD = 2  # Tasks for each thread, of a batch that all workers share
+TRY_EVERY = 200  # Batches after which the slower place is tried again
 
 
 class ClusterEStep:

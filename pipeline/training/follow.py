@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-BATCH_SIZE = 400
-"""Documents of a step by default."""
+BATCH_SIZE = 400  # Documents of a step by default
 
 
 def follow(

@@ -15,8 +15,7 @@ from models.topics import TopicWords
 from pipeline.progress import Progress
 
 DOCUMENTS_AT_ONCE = 1000
-STARVING = 0.1
-"""Share of the average topic's tokens below which a topic starves."""
+STARVING = 0.1  # Share of the average topic's tokens below which a topic starves
 
 
 class PrevalenceSum:

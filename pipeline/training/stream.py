@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
 SHARDS_WORTH_A_POOL = 2
 """Missing shards for each process from which processes pay: each loads spaCy first."""
-MAX_VALIDATION = 5000
-"""Validation documents kept for checks during training: always the first ones."""
+MAX_VALIDATION = 5000  # Validation documents kept for checks during training: always the first ones
 POLL_SECONDS = 0.5
 
 

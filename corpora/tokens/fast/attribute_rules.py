@@ -21,8 +21,7 @@ LEXICAL: dict[str, Callable[[str], str]] = {"LOWER": str.lower, "ORTH": str, "TE
 """Attributes of a pattern that a token's form decides."""
 ABSENT = {"DEP", "ENT_TYPE", "ENT_ID", "ENT_IOB", "LEMMA", "POS", "MORPH"}
 """Attributes that no token has when the ruler comes, as nothing before it sets them."""
-MAX_PATTERNS = 64
-"""Patterns of several tokens: as many as a mask has bits."""
+MAX_PATTERNS = 64  # Patterns of several tokens: as many as a mask has bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,7 @@ class Ruled:
     tag: str
     pos: str
     morph: str
-    lemma: str
-    """Empty if the lemmatizer is to find it."""
+    lemma: str  # Empty if the lemmatizer is to find it
 
 
 class AttributeRules:

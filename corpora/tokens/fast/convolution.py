@@ -31,14 +31,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 
-TILE = 128
-"""Rows of a tile at most, those of the neighbourhood included; a multiple of `GROUP`."""
-NORM_EPSILON = np.float32(1e-8)
-"""Constant that thinc's layer normalisation adds to a variance."""
-GROUP = 4
-"""Rows that come of the same products."""
-ROUND = 32
-"""The tile with a text's end has a multiple of so many rows."""
+TILE = 128  # Rows of a tile at most, those of the neighbourhood included; a multiple of `GROUP`
+NORM_EPSILON = np.float32(1e-8)  # Constant that thinc's layer normalisation adds to a variance
+GROUP = 4  # Rows that come of the same products
+ROUND = 32  # The tile with a text's end has a multiple of so many rows
 
 TAPS = np.array(
     [
@@ -53,14 +49,10 @@ TAPS = np.array(
 class Layer:
     """Weights of one layer, in the order in which the kernels use them."""
 
-    filters: Floats
-    """(6, width, n_pieces · width) G times the taps."""
-    bias: Floats
-    """(n_pieces · width,), pieces outermost as in `filters`."""
-    scale: Floats
-    """(width,) of the layer normalisation."""
-    shift: Floats
-    """(width,) of the layer normalisation."""
+    filters: Floats  # (6, width, n_pieces · width) G times the taps
+    bias: Floats  # (n_pieces · width,), pieces outermost as in `filters`
+    scale: Floats  # (width,) of the layer normalisation
+    shift: Floats  # (width,) of the layer normalisation
 
     @classmethod
     def of(cls, weights: Floats, bias: Floats, scale: Floats, shift: Floats) -> "Layer":

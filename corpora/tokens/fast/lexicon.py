@@ -14,8 +14,7 @@ from spacy.tokens import Doc
 SEPARATOR = "separator"
 """Stands between the words that are tokenized in one call, lest a rule join two of them."""
 
-BLOCK = 256
-"""Tokens that are embedded at a time."""
+BLOCK = 256  # Tokens that are embedded at a time
 
 
 class Lexicon:

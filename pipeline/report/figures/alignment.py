@@ -10,12 +10,9 @@ from pipeline.report.sections import AlignedTopics, Alignment
 
 MAX_PAIRS = 25
 MAX_LETTERS = 34
-LEFT, RIGHT = 0.40, 0.60
-"""Ends of the lines between topics, in widths of the figure."""
-ROW = 0.27
-"""Inches per pair."""
-NEAR, FAR = 0.2, 0.9
-"""Distances with the strongest and the faintest lines."""
+LEFT, RIGHT = 0.40, 0.60  # Ends of the lines between topics, in widths of the figure
+ROW = 0.27  # Inches per pair
+NEAR, FAR = 0.2, 0.9  # Distances with the strongest and the faintest lines
 FONT_SIZE = 9.0
 BESIDE, GAP = 8.0, 7.0
 """Points between a line and its text, and between a topic's number and its label."""

@@ -25,8 +25,7 @@ MAX_LOW_ESS = 0.5
 HOLLOW = "hollow: too few effective samples, probably too far right"
 ALL_HOLLOW = {"unbiased": "unbiased, but with too few samples"}
 """Meaning of a direction whose estimates are all hollow."""
-ROW = 0.42
-"""Inches per estimator."""
+ROW = 0.42  # Inches per estimator
 
 
 def likelihoods(section: LikelihoodSection) -> Figure | None:

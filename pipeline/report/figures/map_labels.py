@@ -8,16 +8,12 @@ from numpy.typing import NDArray
 
 from pipeline.figures.text_width import text_width
 
-Box = tuple[float, float, float, float]
-"""Left, right, bottom, top."""
-DIRECTIONS = tuple(range(0, 360, 15))
-"""Directions in which a name is tried, in degrees."""
+Box = tuple[float, float, float, float]  # Left, right, bottom, top
+DIRECTIONS = tuple(range(0, 360, 15))  # Directions in which a name is tried, in degrees
 DISTANCES = (2.0, 8.0, 16.0, 28.0, 44.0, 64.0, 90.0)
 """Distances from the circle at which a name is tried, in points."""
-MIN_LEADER = 6.0
-"""Points from which on a name has a line to its circle."""
-LINE_HEIGHT = 1.2
-"""Height of a line of text in heights of the font."""
+MIN_LEADER = 6.0  # Points from which on a name has a line to its circle
+LINE_HEIGHT = 1.2  # Height of a line of text in heights of the font
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,9 @@ from pipeline.figures.style import BLUE, GRID, MUTED, SPACE, label
 from pipeline.figures.write import Figure
 from pipeline.report.sections import TopicsSection
 
-MAX_NAMED = 30
-"""Largest number of topics with a row and a label each."""
-MAX_BARS = 150
-"""Largest number of topics drawn as bars; more are drawn as a line."""
-MAX_NUMBERED = 60
-"""Largest number of bars with their topic's number below them."""
+MAX_NAMED = 30  # Largest number of topics with a row and a label each
+MAX_BARS = 150  # Largest number of topics drawn as bars; more are drawn as a line
+MAX_NUMBERED = 60  # Largest number of bars with their topic's number below them
 
 
 def prevalence(section: TopicsSection) -> Figure | None:

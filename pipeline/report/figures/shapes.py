@@ -10,8 +10,7 @@ from pipeline.figures.style import BLUE, INK, MUTED
 from pipeline.figures.write import Figure
 from pipeline.report.sections import TopicsSection
 
-ACTIVE = 0.99
-"""Share of Σ r: the fewest topics that have it together are called active."""
+ACTIVE = 0.99  # Share of Σ r: the fewest topics that have it together are called active
 MAX_NUMBERED = 60
 MIN_TICKS, MAX_TICKS = 3, 8
 STEPS = (1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7)

@@ -12,13 +12,10 @@ from pipeline.report.sections import TopicRow, TopicsSection
 MAX_PANELS = 12
 COLUMNS = 4
 N_WORDS = 10
-WEIGHT = 0.6
-"""λ of Sievert & Shirley (2014), at which readers recognised topics best."""
+WEIGHT = 0.6  # λ of Sievert & Shirley (2014), at which readers recognised topics best
 MAX_LETTERS = 26
-PANEL = 2.5, 2.4
-"""Width and height in inches, as all lengths here."""
-MIN_WIDTH = 6.0
-"""Smallest width of the figure, for the note below the panels."""
+PANEL = 2.5, 2.4  # Width and height in inches, as all lengths here
+MIN_WIDTH = 6.0  # Smallest width of the figure, for the note below the panels
 MARGIN, TITLE, NOTE = 0.1, 0.25, 0.25
 
 

@@ -13,19 +13,13 @@ from pipeline.figures.write import Figure
 from pipeline.report.figures.map_labels import MapLabels
 from pipeline.report.sections import TopicRow, TopicsSection
 
-MARGIN = 14.0
-"""Points."""
-MAX_RADIUS = 0.064
-"""Largest radius of a circle, in widths of the figure."""
-MAX_COVERED = 0.22
-"""Largest share of the map that the circles cover, overlaps counted twice."""
-MIN_RADIUS = 2.5
-"""Points."""
-ROUND = (1, 2, 5)
-"""Shares of the legend are these times powers of ten."""
+MARGIN = 14.0  # Points
+MAX_RADIUS = 0.064  # Largest radius of a circle, in widths of the figure
+MAX_COVERED = 0.22  # Largest share of the map that the circles cover, overlaps counted twice
+MIN_RADIUS = 2.5  # Points
+ROUND = (1, 2, 5)  # Shares of the legend are these times powers of ten
 MAX_NAMES = 25
-MAX_LETTERS = 26
-"""Letters of a name, which has as many words of the label as fit."""
+MAX_LETTERS = 26  # Letters of a name, which has as many words of the label as fit
 
 
 @dataclass(frozen=True)
@@ -34,14 +28,10 @@ class _Paper:
 
     width: float
     height: float
-    legend: float
-    """Width of the legend, at the right."""
-    text: float
-    """Font size of the legend and of the note below."""
-    numbers: tuple[float, float]
-    """Smallest and largest font size of numbers."""
-    names: float
-    """Font size of the names of topics; 0 for no names."""
+    legend: float  # Width of the legend, at the right
+    text: float  # Font size of the legend and of the note below
+    numbers: tuple[float, float]  # Smallest and largest font size of numbers
+    names: float  # Font size of the names of topics; 0 for no names
 
 
 FILE = _Paper(720, 450, 116, 9, (6, 11), 7.5)

@@ -13,16 +13,11 @@ from pipeline.report.sections import CheckRow, TrainingSection
 
 MAX_LINEAR = 3.0
 """Largest ratio of perplexities on a linear axis; beyond it, the axis is logarithmic."""
-MAX_CHECKS = 100
-"""Largest number of checks that are drawn, evenly spaced."""
-MAX_MARKS = 25
-"""Largest number of marks on a line."""
-WIDTH = 10.0
-"""Inches of the figure."""
-KEY = 45.0
-"""Points of a legend's entry besides its text: the sample of the line, and gaps."""
-MARGIN = 0.05
-"""Free space on both sides, as a share of the range of the checks."""
+MAX_CHECKS = 100  # Largest number of checks that are drawn, evenly spaced
+MAX_MARKS = 25  # Largest number of marks on a line
+WIDTH = 10.0  # Inches of the figure
+KEY = 45.0  # Points of a legend's entry besides its text: the sample of the line, and gaps
+MARGIN = 0.05  # Free space on both sides, as a share of the range of the checks
 
 
 def training_curve(section: TrainingSection) -> Figure | None:

@@ -15,16 +15,12 @@ from pipeline.report.word_clouds import HEIGHT, WIDTH, font_path
 
 MAX_PANELS = 12
 COLUMNS = 3
-PANEL = 224.0
-"""Width of a cloud in the figure, points."""
+PANEL = 224.0  # Width of a cloud in the figure, points
 GAP, TITLE = 12.0, 20.0
 MAX_LETTERS = 40
-SHRINK = 0.94
-"""Factor of the font size that keeps neighbours visibly apart."""
-MIDDLE = 0.3465
-"""Height of the middle between ascent and descent above the baseline, in font sizes."""
-STRONG = 0.5
-"""Share of the largest font size below which words are paler."""
+SHRINK = 0.94  # Factor of the font size that keeps neighbours visibly apart
+MIDDLE = 0.3465  # Height of the middle between ascent and descent above the baseline, in font sizes
+STRONG = 0.5  # Share of the largest font size below which words are paler
 
 
 def word_clouds(section: TopicsSection) -> Figure | None:
