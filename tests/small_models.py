@@ -13,13 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from evaluation import methods
-from models import (
-    GammaPoissonTopics,
-    LDATopics,
-    LPMRFClusters,
-    LPMRFTopics,
-    families,
-)
+from models import GammaPoissonTopics, LDATopics, LPMRFClusters, LPMRFTopics, families
 from models.gibbs.sweep import SAMPLERS
 from tests import unigrams
 from tests.unigrams.model import UnigramMixture

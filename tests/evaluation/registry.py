@@ -3,8 +3,6 @@
 The family that only tests know is among them: tests that use it ask for `fifth_family`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from evaluation import methods

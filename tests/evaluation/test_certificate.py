@@ -1,7 +1,5 @@
 """Certificates: right estimators get them, wrong ones do not, and what they say adds up."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -13,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 from evaluation.certificate import STANDARD_ERRORS, certify
 from evaluation.estimate import LikelihoodEstimate
 from models import LDATopics, OnlineLDA
+from tests.evaluation.lda.small_topics import truth_of
 from tests.evaluation.registry import add_method
-from tests.oracles import lda_likelihood
 
 RNG = np.random.default_rng(0)
 MODEL = LDATopics(RNG.dirichlet(np.full(20, 0.2), 3), [0.2, 0.4, 0.3])
@@ -28,20 +26,11 @@ def oracle(monkeypatch):
 
     def enter(off=0.0, noise=0.0, direction="exact", convention="sequence"):
         def method(topics, documents, *, n_samples=None, seed=0, n_jobs=None):
-            counts = documents.counts
-            values = [
-                lda_likelihood.log_probability_by_polynomial(c, topics.topic_word, topics.alpha)
-                for c in counts.toarray()
-            ]
-            rng = np.random.default_rng(seed)
-            return LikelihoodEstimate(
-                np.array(values) + off + rng.normal(0, noise, len(values)),
-                np.zeros(len(values)),
-                np.asarray(counts.sum(axis=1)).ravel(),
-                "oracle",
-                convention,
-                direction,
-            )
+            rows, n_tokens = documents.counts.toarray(), documents.n_tokens
+            values = np.array([truth_of(topics, counts) for counts in rows]) + off
+            values += np.random.default_rng(seed).normal(0, noise, len(values))
+            kind = ("oracle", convention, direction)
+            return LikelihoodEstimate(values, np.zeros(len(values)), n_tokens, *kind)
 
         add_method(monkeypatch, LDATopics, "oracle", method)
 
@@ -61,20 +50,10 @@ def test_half_a_nat_a_document_is_noticed(oracle, off):
     oracle(off=off)
     found = certify(MODEL, LENGTHS, "oracle", random_state=1, **FAST)
     assert not found.consistent
-    gap, error = (
-        (found.above_lower, found.above_lower_standard_error)
-        if off < 0
-        else (found.below_upper, found.below_upper_standard_error)
-    )
+    name = "above_lower" if off < 0 else "below_upper"
+    gap, error = getattr(found, name), getattr(found, f"{name}_standard_error")
     assert gap == pytest.approx(-0.5, abs=4 * error)
     assert gap < -STANDARD_ERRORS * error
-
-
-def test_the_variational_bound_is_below_the_bracket():
-    found = certify(MODEL, LENGTHS, "variational-bound", random_state=0, **FAST)
-    assert found.above_lower < -5 * found.above_lower_standard_error
-    assert not found.consistent
-    assert found.direction == "lower bound"
 
 
 def test_what_it_says_adds_up(oracle):
@@ -94,33 +73,34 @@ def test_what_it_says_adds_up(oracle):
     assert dataclasses.is_dataclass(found)
 
 
-def test_documents_of_one_length_have_the_errors_of_plain_means():
+def test_documents_of_one_length_and_one_topic():
     found = certify(MODEL, [12] * 25, "variational-bound", random_state=0, **FAST)
     assert found.n_tokens == 300
     assert found.gap_per_word_standard_error == pytest.approx(found.gap_standard_error / 12)
+    found = certify(LDATopics([[0.5, 0.3, 0.2]], [0.1]), [300, 40], "variational-bound")
+    assert found.consistent
+    assert abs(found.gap) < 1e-9
+
+
+def test_the_variational_bound_is_below_the_bracket():
+    found = certify(MODEL, LENGTHS, "variational-bound", random_state=0, **FAST)
+    assert found.above_lower < -5 * found.above_lower_standard_error
+    assert not found.consistent
+    assert found.direction == "lower bound"
 
 
 @pytest.mark.slow
 def test_standard_errors_are_the_spread_of_fresh_certificates():
-    found = [
-        certify(
-            MODEL, [15] * 25, "variational-bound", random_state=seed, n_chains=2, n_temperatures=10
-        )
-        for seed in range(200)
-    ]
+    of_documents = (MODEL, [15] * 25, "variational-bound")
+    settings = {"n_chains": 2, "n_temperatures": 10}
+    found = [certify(*of_documents, random_state=seed, **settings) for seed in range(200)]
     for name in ("lower", "upper", "gap", "gap_per_word", "above_lower", "below_upper"):
         spread = np.std([getattr(one, name) for one in found])
         errors = np.array([getattr(one, name + "_standard_error") for one in found])
         assert math.sqrt((errors**2).mean()) == pytest.approx(spread, rel=0.25)  # 5 · 1/√400
 
 
-def test_one_topic_has_no_gap():
-    found = certify(LDATopics([[0.5, 0.3, 0.2]], [0.1]), [300, 40], "variational-bound")
-    assert found.consistent
-    assert abs(found.gap) < 1e-9
-
-
-def test_counts_give_their_lengths():
+def test_lengths_of_counts_and_of_documents_at_random():
     counts = np.random.default_rng(0).multinomial(15, np.full(20, 0.05), size=8)
     settings = {"random_state": 5, "n_chains": 2, "n_temperatures": 5}
     first = certify(MODEL, counts, "variational-bound", **settings)
@@ -129,15 +109,9 @@ def test_counts_give_their_lengths():
     assert first == certify(MODEL, [15, 0] * 8, "variational-bound", n_jobs=2, **settings)
     settings["random_state"] = 6
     assert first != certify(MODEL, counts, "variational-bound", **settings)
-
-
-def test_documents_are_chosen_at_random():
-    lengths = np.arange(1, 201)
-    settings = {"n_documents": 20, "n_chains": 1, "n_temperatures": 2}
-    totals = [
-        certify(MODEL, lengths, "variational-bound", random_state=s, **settings).n_tokens
-        for s in range(30)
-    ]
+    lengths, settings = np.arange(1, 201), {"n_documents": 20, "n_chains": 1, "n_temperatures": 2}
+    of_documents = (MODEL, lengths, "variational-bound")
+    totals = [certify(*of_documents, random_state=s, **settings).n_tokens for s in range(30)]
     expected, sd = 20 * 100.5, math.sqrt(20 * (200**2 - 1) / 12 * (1 - 19 / 199))
     assert abs(np.mean(totals) - expected) < 4 * sd / math.sqrt(30)
     assert 0.5 * sd < np.std(totals) < 1.6 * sd
@@ -146,8 +120,7 @@ def test_documents_are_chosen_at_random():
 def test_no_random_state_is_one_that_is_told():
     settings = {"n_chains": 1, "n_temperatures": 3}
     found = certify(MODEL, [5, 6], "variational-bound", **settings)
-    again = certify(MODEL, [5, 6], "variational-bound", random_state=found.seed, **settings)
-    assert found == again
+    assert found == certify(MODEL, [5, 6], "variational-bound", random_state=found.seed, **settings)
 
 
 def test_an_estimator_is_certified_by_its_topics():
@@ -160,20 +133,10 @@ def test_an_estimator_is_certified_by_its_topics():
         certify(OnlineLDA(3), counts, "variational-bound")
 
 
-def test_completion_is_refused():
+def test_what_is_refused():
     with pytest.raises(ValueError, match=r"completion.*whole documents.*left-to-right"):
         certify(MODEL, LENGTHS, "completion", n_documents=5)
-
-
-def test_what_is_no_log_probability_of_a_sequence_is_refused(oracle):
-    oracle(direction="plug-in")
-    with pytest.raises(ValueError, match="method = 'oracle' scores"):
-        certify(MODEL, [3, 4], "oracle")
-
-
-@pytest.mark.parametrize(
-    ("lengths", "settings", "message"),
-    [
+    for lengths, settings, message in (
         ([3, 0], {}, "two documents with a token"),
         ([3.5, 4], {}, "whole"),
         ([[1, 2]], {}, "2 words, the model 20"),
@@ -186,13 +149,14 @@ def test_what_is_no_log_probability_of_a_sequence_is_refused(oracle):
         ([3, 4], {"n_temperatures": 1}, "n_temperatures"),
         ([3, 4], {"random_state": "2"}, "random_state"),
         ([3, 4], {"method": "perplexity"}, "not an estimator"),
-    ],
-)
-def test_bad_settings(lengths, settings, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        certify(MODEL, lengths, **{"method": "variational-bound", **settings})
-
-
-def test_no_lda():
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            certify(MODEL, lengths, **{"method": "variational-bound", **settings})
     with pytest.raises(TypeError, match="no likelihood estimator for a object"):
         certify(object(), [3, 4], "variational-bound")
+
+
+def test_what_is_no_log_probability_of_a_sequence_is_refused(oracle):
+    oracle(direction="plug-in")
+    with pytest.raises(ValueError, match="method = 'oracle' scores"):
+        certify(MODEL, [3, 4], "oracle")

@@ -1,7 +1,5 @@
 """Differences of models, and several against the best: by hand, and by simulation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -10,14 +8,14 @@ import pytest
 from evaluation import LikelihoodEstimate, PairedDifference, compare, paired_difference
 
 
-def estimate(values: list[float], tokens: list[int], method: str = "made up") -> LikelihoodEstimate:
+def estimate(values, tokens, method="made up"):
     n = len(values)
     return LikelihoodEstimate(
         np.array(values), np.zeros(n), np.array(tokens), method, "sequence", "exact"
     )
 
 
-def test_a_difference_by_hand() -> None:
+def test_differences_by_hand_and_of_one_model():
     first, second = estimate([-10.0, -20.0], [2, 2]), estimate([-8.0, -19.0], [2, 2])
     found = paired_difference(first, second)
     assert found.nats_per_word == pytest.approx(3 / 4)
@@ -27,18 +25,25 @@ def test_a_difference_by_hand() -> None:
     back = paired_difference(second, first)
     assert back.nats_per_word == -found.nats_per_word
     assert back.standard_error == pytest.approx(found.standard_error)
-
-
-def test_a_model_does_not_differ_from_itself() -> None:
     one = estimate([-10.0, -20.0, 0.0], [2, 2, 0])
     assert paired_difference(one, one).nats_per_word == 0
     assert paired_difference(one, one).standard_error == 0
+    single = paired_difference(estimate([-1.0], [1]), estimate([-2.0], [1]))
+    assert math.isnan(single.standard_error)
+    impossible = paired_difference(estimate([-math.inf, -1], [1, 1]), estimate([-1, -1], [1, 1]))
+    assert impossible.nats_per_word == math.inf
+    assert math.isnan(impossible.standard_error)
+    assert math.isnan(paired_difference(estimate([0.0], [0]), estimate([0.0], [0])).nats_per_word)
+    one = estimate([-1.0, -2.0], [1, 2])
+    for other in (estimate([-1.0, -2.0], [2, 1]), estimate([-1.0, -2.0], [1, 2], "another")):
+        with pytest.raises(ValueError, match="same documents by the same method"):
+            paired_difference(one, other)
 
 
-def test_the_standard_error_is_that_of_simulations() -> None:
+def test_the_standard_error_is_that_of_simulations():
     rng = np.random.default_rng(0)
 
-    def draw() -> tuple[float, float]:
+    def draw():
         tokens = rng.integers(5, 200, size=200)
         first = -tokens * rng.normal(7, 1, size=200)
         second = first + tokens * rng.normal(0.1, 0.3, size=200)
@@ -51,48 +56,19 @@ def test_the_standard_error_is_that_of_simulations() -> None:
     assert values.std() == pytest.approx(errors.mean(), rel=0.15)
 
 
-def test_what_cannot_be_told() -> None:
-    assert math.isnan(
-        paired_difference(estimate([-1.0], [1]), estimate([-2.0], [1])).standard_error
-    )
-    impossible = paired_difference(estimate([-math.inf, -1], [1, 1]), estimate([-1, -1], [1, 1]))
-    assert impossible.nats_per_word == math.inf
-    assert math.isnan(impossible.standard_error)
-    nothing = paired_difference(estimate([0.0], [0]), estimate([0.0], [0]))
-    assert math.isnan(nothing.nats_per_word)
-
-
-def test_differences_of_other_documents_are_refused() -> None:
-    one = estimate([-1.0, -2.0], [1, 2])
-    for other in (estimate([-1.0, -2.0], [2, 1]), estimate([-1.0, -2.0], [1, 2], "another")):
-        with pytest.raises(ValueError, match="same documents by the same method"):
-            paired_difference(one, other)
-
-
-# --- certainty ------------------------------------------------------------------------------------
-
-
-def test_certainty_by_hand() -> None:
+def test_certainty():
     found = PairedDifference(0.3, 0.1)
     assert found.z == pytest.approx(3)
     assert found.probability == pytest.approx(0.9986501019683699)  # tables of Φ(3)
     assert found.p_value == pytest.approx(0.0026997960632602)
     assert found.perplexity_ratio == pytest.approx(math.exp(0.3))
     back = PairedDifference(-0.3, 0.1)
-    assert back.z == -found.z
-    assert back.probability == pytest.approx(1 - found.probability)
+    assert (back.z, back.probability) == (-found.z, pytest.approx(1 - found.probability))
     assert back.p_value == found.p_value
     assert back.perplexity_ratio == pytest.approx(1 / found.perplexity_ratio)
-
-
-def test_a_model_is_no_better_than_itself() -> None:
     one = estimate([-10.0, -20.0], [2, 2])
     found = paired_difference(one, one)
-    assert (found.z, found.probability, found.p_value) == (0, 0.5, 1)
-    assert found.perplexity_ratio == 1
-
-
-def test_what_every_token_gains_is_certain() -> None:
+    assert (found.z, found.probability, found.p_value, found.perplexity_ratio) == (0, 0.5, 1, 1)
     first, second = estimate([-10.0, -20.0], [2, 4]), estimate([-9.0, -18.0], [2, 4])
     found, back = paired_difference(first, second), paired_difference(second, first)
     assert (found.z, found.probability, found.p_value) == (math.inf, 1, 0)
@@ -108,15 +84,15 @@ def test_what_every_token_gains_is_certain() -> None:
         paired_difference(estimate([0.0], [0]), estimate([0.0], [0])),
     ],
 )
-def test_without_an_error_nothing_is_certain(unknown: PairedDifference) -> None:
+def test_without_an_error_nothing_is_certain(unknown):
     assert all(math.isnan(each) for each in (unknown.z, unknown.probability, unknown.p_value))
 
 
-def test_p_values_of_equal_models_are_even() -> None:
+def test_p_values_of_equal_models_are_even():
     """One in ten is below 0.1; if the pairing is thrown away, hardly any is."""
     rng = np.random.default_rng(0)
 
-    def draw() -> tuple[float, float]:
+    def draw():
         tokens = rng.integers(50, 200, size=100)
         common = -tokens * rng.normal(7, 1, size=100)
         first, second = (
@@ -134,40 +110,33 @@ def test_p_values_of_equal_models_are_even() -> None:
     assert not abs(unpaired - 0.1) < tolerance
 
 
-# --- several models -------------------------------------------------------------------------------
-
-
-def test_by_hand() -> None:
+def test_the_best_of_several():
     estimates = {
         "worst": estimate([-10.0, -20.0], [2, 2]),
         "best": estimate([-7.0, -18.0], [2, 2]),
         "second": estimate([-8.0, -18.0], [2, 2]),
     }
     found = compare(estimates)
-    assert found.best == "best"
-    assert list(found.against_best) == ["worst", "second"]
+    assert (found.best, list(found.against_best)) == ("best", ["worst", "second"])
     assert [each.nats_per_word for each in found.against_best.values()] == [5 / 4, 1 / 4]
     assert all(each.probability > 0.5 for each in found.against_best.values())
     assert found.against_best["worst"] == paired_difference(estimates["worst"], estimates["best"])
     assert found.between("second", "worst").nats_per_word == -1
     assert dict(found.estimates) == estimates
-
-
-def test_the_first_of_equal_models_is_the_best() -> None:
     one = estimate([-10.0, -20.0], [2, 2])
     found = compare({"b": one, "a": one})
-    assert found.best == "b"
-    assert found.against_best["a"].probability == 0.5
-
-
-def test_one_model_and_none() -> None:
+    assert (found.best, found.against_best["a"].probability) == ("b", 0.5)
     found = compare({"only": estimate([-1.0], [1])})
     assert (found.best, dict(found.against_best)) == ("only", {})
     with pytest.raises(ValueError, match="nothing to compare"):
         compare({})
+    bad, good = estimate([-math.inf, -1], [1, 1]), estimate([-9.0, -9.0], [1, 1])
+    found = compare({"bad": bad, "good": good})
+    assert (found.best, found.against_best["bad"].nats_per_word) == ("good", math.inf)
+    assert math.isnan(found.against_best["bad"].probability)
 
 
-def test_other_documents_are_refused_by_name() -> None:
+def test_other_documents_are_refused_by_name():
     one = estimate([-1.0, -2.0], [1, 2])
     with pytest.raises(ValueError, match=r"long and short: .*same documents by"):
         compare({"short": one, "long": estimate([-2.0, -3.0], [2, 1])})
@@ -175,35 +144,20 @@ def test_other_documents_are_refused_by_name() -> None:
         compare({"one": one, "other": estimate([-2.0, -3.0], [1, 2], "another")})
 
 
-def test_an_impossible_document_is_the_worst_of_all() -> None:
-    found = compare(
-        {"bad": estimate([-math.inf, -1], [1, 1]), "good": estimate([-9.0, -9.0], [1, 1])}
-    )
-    assert found.best == "good"
-    assert found.against_best["bad"].nats_per_word == math.inf
-    assert math.isnan(found.against_best["bad"].probability)
-
-
-def test_the_error_holds_that_of_sampling() -> None:
-    """Over simulated documents and samples; without the samples' noise it is far too small."""
+def test_the_error_holds_that_of_sampling():
     rng = np.random.default_rng(0)
 
-    def draw() -> tuple[float, float, float]:
+    def draw():
         tokens = rng.integers(20, 100, size=100)
         first = -tokens * rng.normal(7, 1, size=100)
         second = first + rng.normal(1, 1, size=100)
-        exact = compare_two(first, second, tokens)
-        noise = rng.normal(0, 5, size=(2, 100))
+        exact, noise = compare_two(first, second, tokens), rng.normal(0, 5, size=(2, 100))
         found = compare_two(first + noise[0], second + noise[1], tokens)
         return found.nats_per_word, found.standard_error, exact.standard_error
 
-    def compare_two(first: np.ndarray, second: np.ndarray, tokens: np.ndarray) -> PairedDifference:
-        return compare(
-            {
-                "first": estimate(first.tolist(), tokens.tolist()),
-                "second": estimate(second.tolist(), tokens.tolist()),
-            }
-        ).between("first", "second")
+    def compare_two(first, second, tokens):
+        first, second = (estimate(each.tolist(), tokens.tolist()) for each in (first, second))
+        return compare({"first": first, "second": second}).between("first", "second")
 
     n = 400
     values, errors, without = np.array([draw() for _ in range(n)]).T

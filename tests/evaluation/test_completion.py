@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -43,8 +41,7 @@ def test_the_halves_add_up(dense, seed):
 def split_counts(split, document, n_splits, seed):
     """How often each possible first half comes, and its expected number."""
     repeated = sparse.csr_array(np.tile(document, (n_splits, 1)))
-    seen = split(repeated, np.random.default_rng(seed)).toarray()
-    half = sum(document) // 2
+    seen, half = split(repeated, np.random.default_rng(seed)).toarray(), sum(document) // 2
     ways = {
         choice: math.prod(math.comb(n, k) for n, k in zip(document, choice, strict=True))
         for choice in itertools.product(*(range(n + 1) for n in document))
@@ -71,8 +68,7 @@ def test_every_choice_of_tokens_is_equally_likely(document):
 def split_by_words(counts, rng):
     """The negative control: whole words are taken in random order until half is reached."""
     seen = np.zeros(counts.shape, dtype=int)
-    dense = counts.toarray()
-    for d, document in enumerate(dense):
+    for d, document in enumerate(counts.toarray()):
         left = document.sum() // 2
         for w in rng.permutation(len(document)):
             seen[d, w] = min(left, document[w])
@@ -80,22 +76,17 @@ def split_by_words(counts, rng):
     return sparse.csr_array(seen)
 
 
-def test_the_chi_square_test_would_notice_another_law():
+def test_documents_are_split_independently_as_a_test_would_notice():
     assert max(p_value(split_by_words, (2, 1, 3), seed) for seed in range(3)) < 1e-6
-
-
-def test_documents_are_split_independently():
     counts = sparse.csr_array(np.tile([1, 1], (2000, 1)))
     seen = split_tokens(counts, np.random.default_rng(0))[0].toarray()[:, 0]
-    pairs = np.bincount(2 * seen[::2] + seen[1::2], minlength=4)
-    assert chisquare(pairs).pvalue > 1e-4
+    assert chisquare(np.bincount(2 * seen[::2] + seen[1::2], minlength=4)).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_equals_the_naive_completion(seed):
     model = model_of(seed)
-    counts = sparse.csr_array(np.random.default_rng(seed).poisson(1.2, size=(7, 6)))
-    n_splits = 3
+    counts, n_splits = sparse.csr_array(np.random.default_rng(seed).poisson(1.2, size=(7, 6))), 3
     expected = np.empty((n_splits, 7))
     for split in range(n_splits):
         seen, scored = split_tokens(counts, np.random.default_rng([seed, split]))
@@ -112,23 +103,14 @@ def test_equals_the_naive_completion(seed):
     assert (found.convention, found.direction) == ("sequence", "plug-in")
 
 
-def test_exact_where_there_is_one_topic_and_one_word():
+def test_one_topic_one_word_and_one_token():
     found = completion(LDATopics([[1.0]], [1.0]), DocumentBlock(sparse.csr_array([[9], [1], [0]])))
-    assert found.log_likelihood.tolist() == [0.0, 0.0, 0.0]
-    assert found.n_tokens.tolist() == [5, 1, 0]
-
-
-def test_with_one_topic_the_mean_is_half_the_document():
-    model = model_of(0, n_topics=1)
-    counts = sparse.csr_array([[4, 2, 0, 6, 0, 0]])
+    assert (found.log_likelihood.tolist(), found.n_tokens.tolist()) == ([0.0, 0.0, 0.0], [5, 1, 0])
+    model, counts = model_of(0, n_topics=1), sparse.csr_array([[4, 2, 0, 6, 0, 0]])
     found = completion(model, DocumentBlock(counts), n_samples=2000)
     expected = (counts @ np.log(model.topic_word[0]))[0] / 2
     assert abs(found.log_likelihood[0] - expected) < 4 * found.standard_error[0]
-
-
-def test_one_token_has_the_probability_of_the_prior_mean():
-    model = model_of(1)
-    counts = sparse.csr_array(np.eye(6, dtype=int))
+    model, counts = model_of(1), sparse.csr_array(np.eye(6, dtype=int))
     expected = np.log(model.alpha / model.alpha.sum() @ model.topic_word)
     found = completion(model, DocumentBlock(counts))
     assert_allclose(found.log_likelihood, expected, rtol=1e-12)
@@ -148,8 +130,7 @@ def test_number_of_splits():
 
 
 def test_the_right_topics_predict_better():
-    rng = np.random.default_rng(0)
-    model = model_of(3, n_topics=4, n_words=30)
+    rng, model = np.random.default_rng(0), model_of(3, n_topics=4, n_words=30)
     proportions = rng.dirichlet(np.full(4, 0.1), size=200)
     counts = sparse.csr_array(rng.multinomial(60, proportions @ model.topic_word))
     right = completion(LDATopics(model.topic_word, np.full(4, 0.1)), DocumentBlock(counts))

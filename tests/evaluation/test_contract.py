@@ -4,8 +4,6 @@ The models are those of `tests.small_models`; that blocks of documents get what 
 among all is in `test_document_blocks`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -64,8 +62,7 @@ def test_what_every_estimator_promises(kind, method):
     found, chosen = estimate_of(model_of(kind), counts, method), method_of(kind, method)
     assert found.method == method
     for name, dtype in PER_DOCUMENT.items():
-        assert getattr(found, name).shape == (9,)
-        assert getattr(found, name).dtype == dtype
+        assert (getattr(found, name).shape, getattr(found, name).dtype) == ((9,), dtype)
     assert (found.log_likelihood <= 0).all()
     assert (found.n_tokens <= counts.sum(axis=1)).all()
     assert (found.n_samples == 0).all() or chosen.is_sampled
@@ -103,11 +100,9 @@ def test_documents_without_tokens(kind, method):
     assert (found.standard_error[is_empty] == 0).all()
     assert not found.n_tokens[is_empty].any()
     assert not found.n_samples[is_empty].any()
-    is_scored = found.convention == "bag-and-length"
-    assert found.n_documents == 9 - (not is_scored) * is_empty.sum()
+    assert found.n_documents == 9 - (found.convention != "bag-and-length") * is_empty.sum()
     assert np.isfinite(found.log_likelihood).all()
-    nothing = estimate_of(model, np.zeros((2, 6), dtype=int), method)
-    assert nothing.total_tokens == 0
+    assert estimate_of(model, np.zeros((2, 6), dtype=int), method).total_tokens == 0
     none = estimate_of(model, np.zeros((0, 6), dtype=int), method)
     assert none.n_documents == 0
     assert np.isnan(none.perplexity)
@@ -129,8 +124,7 @@ def test_threads_change_no_bit_and_seeds_do(kind, method, monkeypatch):
     expected = estimate_of(model, counts, method, n_samples=few)
     assert not pools
     for n_jobs in (2, 3, -1):
-        again = estimate_of(model, counts, method, n_samples=few, n_jobs=n_jobs)
-        assert_same(again, expected)
+        assert_same(estimate_of(model, counts, method, n_samples=few, n_jobs=n_jobs), expected)
     other = estimate_of(model, counts, method, n_samples=few, random_state=1)
     is_sampled = method_of(kind, method).is_sampled
     assert (other.log_likelihood != expected.log_likelihood).any() == is_sampled
@@ -180,7 +174,6 @@ def test_any_matrix_of_whole_numbers(kind, method):
 
 @EVERY_METHOD
 def test_the_callers_matrix_is_left_alone(kind, method):
-    """Entries are unsorted, one is doubled and one is a zero."""
     dense = [[2, 0, 0, 1, 0, 0], [0, 0, 7, 0, 0, 0], [5, 0, 0, 0, 0, 0]]
     settings = {"method": method, "n_samples": 2}
     expected = estimate_of(model_of(kind), dense, **settings)
@@ -217,16 +210,15 @@ def impossible(kind):
 
 
 @MAY_HAVE_ZEROS
-def test_an_impossible_word_is_an_error_that_names_it(kind, method):
+def test_impossible_words_are_named_or_smoothed(kind, method):
     message = r"word 2 of document 1 .* 1 other words, in 2 documents.*smoothing"
     with pytest.raises(ZeroProbabilityError, match=message):
         estimate_of(impossible(kind), IMPOSSIBLE, method)
     with pytest.raises(ZeroProbabilityError, match="word 3 of document 0"):
         estimate_of(impossible(kind), [[1, 2, 0, 1]], method)
-
-
-@MAY_HAVE_ZEROS
-def test_what_is_possible_although_there_are_zeros(kind, method):
+    found = estimate_of(impossible(kind), IMPOSSIBLE, method, smoothing=0.01)
+    assert np.isfinite(found.log_likelihood).all()
+    assert_same(found, estimate_of(impossible(kind).smoothed(0.01), IMPOSSIBLE, method))
     stored = sparse.csr_array(([1, 0, 2], [0, 2, 1], [0, 2, 3]), shape=(2, 4))
     assert np.isfinite(estimate_of(impossible(kind), stored, method).total)
     model = MODEL_OF[kind]([[0.5, 0.5, 0.0], [0.1, 0.0, 0.9]], np.array([1.0, 0.5]))
@@ -234,13 +226,6 @@ def test_what_is_possible_although_there_are_zeros(kind, method):
     if not kind.has_one_topic_per_document:
         counts.append([0, 3, 3])
     assert np.isfinite(estimate_of(model, counts, method).log_likelihood).all()
-
-
-@MAY_HAVE_ZEROS
-def test_smoothing_on_request(kind, method):
-    found = estimate_of(impossible(kind), IMPOSSIBLE, method, smoothing=0.01)
-    assert np.isfinite(found.log_likelihood).all()
-    assert_same(found, estimate_of(impossible(kind).smoothed(0.01), IMPOSSIBLE, method))
 
 
 # --- what is refused ------------------------------------------------------------------------------

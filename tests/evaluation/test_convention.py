@@ -1,7 +1,5 @@
 """The same estimate of sequences, bags, and bags and lengths."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -23,20 +21,16 @@ GAMMA_POISSON = GammaPoissonTopics([[0.5, 0.3, 0.2], [0.1, 0.9, 0.7]], [0.6, 1.5
 COUNTS = sparse.csr_array(np.array([[2, 0, 1], [0, 0, 0], [1, 1, 3], [0, 4, 0]]))
 
 
-def test_factorials():
+def test_factorials_sequences_and_bags():
     expected = gammaln(COUNTS.toarray() + 1).sum(axis=1)
     assert_allclose(log_factorials(COUNTS), expected, rtol=1e-14)
     assert log_factorials(sparse.csr_array((0, 3), dtype=int)).shape == (0,)
-
-
-def test_lda_of_sequences_and_bags():
     sequence = log_likelihood(LDA, COUNTS, "exact")
     bag = log_likelihood(LDA, COUNTS, "exact", convention="bag")
     assert (sequence.convention, bag.convention) == ("sequence", "bag")
     expected = log_probability_by_enumeration([2, 0, 1], LDA.topic_word, LDA.alpha)
     assert sequence.log_likelihood[0] == pytest.approx(expected, rel=1e-12)
-    n_orders = [3, 1, 20, 1]
-    assert_allclose(bag.log_likelihood - sequence.log_likelihood, np.log(n_orders), atol=1e-12)
+    assert_allclose(bag.log_likelihood - sequence.log_likelihood, np.log([3, 1, 20, 1]), atol=1e-12)
 
 
 @pytest.mark.parametrize("model", [LDA, GAMMA_POISSON])
@@ -58,25 +52,16 @@ def converted(estimate, convention):
 def test_lengths_are_taken_out_and_put_back():
     both = log_likelihood(GAMMA_POISSON, COUNTS, "left-to-right", n_samples=20, random_state=0)
     assert both.convention == "bag-and-length"
-    bag = converted(both, "bag")
-    length = log_length_probability(GAMMA_POISSON, both.n_tokens)
+    bag, length = converted(both, "bag"), log_length_probability(GAMMA_POISSON, both.n_tokens)
     assert_allclose(bag.log_likelihood + length, both.log_likelihood, rtol=1e-12)
     assert bag.log_likelihood[1] == pytest.approx(0, abs=1e-12)  # there is one bag of nothing
     assert (bag.standard_error == both.standard_error).all()
     assert (bag.n_documents, both.n_documents) == (3, 4)
-    sequence = in_convention(
-        bag, GAMMA_POISSON, DocumentBlock(COUNTS), "sequence", log_length_probability
-    )
-    again = in_convention(
-        sequence, GAMMA_POISSON, DocumentBlock(COUNTS), "bag-and-length", log_length_probability
-    )
+    of_documents = (GAMMA_POISSON, DocumentBlock(COUNTS))
+    sequence = in_convention(bag, *of_documents, "sequence", log_length_probability)
+    again = in_convention(sequence, *of_documents, "bag-and-length", log_length_probability)
     assert_allclose(again.log_likelihood, both.log_likelihood, rtol=1e-12)
-    assert (
-        in_convention(
-            both, GAMMA_POISSON, DocumentBlock(COUNTS), "bag-and-length", log_length_probability
-        )
-        is both
-    )
+    assert in_convention(both, *of_documents, "bag-and-length", log_length_probability) is both
 
 
 def test_what_cannot_be_converted():

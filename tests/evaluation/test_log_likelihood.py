@@ -1,7 +1,5 @@
 """What is particular to some models and methods; what all keep to is in `test_contract`."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -25,9 +23,6 @@ def test_few_effective_samples_are_warned_of(caplog):
         found = log_likelihood(model_of(LDATopics), documents(), "mean-field-is-1", random_state=0)
     assert not found.has_low_ess.any()
     assert not caplog.text
-
-
-# --- errors ---------------------------------------------------------------------------------------
 
 
 def test_a_single_field_has_no_table():

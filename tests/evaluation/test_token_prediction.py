@@ -1,7 +1,5 @@
 """Predictions of both families: exact ones are distributions, plug-in ones only near them."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -23,11 +21,11 @@ def lda(n_topics=3, n_words=6, seed=0, alpha=0.5):
 def gamma_poisson(n_topics=3, n_words=6, seed=0):
     rng = np.random.default_rng(seed)
     topic_word = rng.dirichlet(np.full(n_words, 0.4), n_topics) * rng.gamma(3, 1, (n_topics, 1))
-    return GammaPoissonTopics(
-        topic_word, rng.uniform(0.2, 1.5, n_topics), rng.uniform(0.3, 0.9, n_topics)
-    )
+    shape = rng.uniform(0.2, 1.5, n_topics)
+    return GammaPoissonTopics(topic_word, shape, rng.uniform(0.3, 0.9, n_topics))
 
 
+SLOW_TASK = pytest.param("word-prediction", marks=pytest.mark.slow)
 MODELS = pytest.mark.parametrize("topics", [lda(), gamma_poisson()], ids=["lda", "gamma-poisson"])
 
 
@@ -48,8 +46,7 @@ def plugged_in(topics, part, task):
 @pytest.mark.parametrize("hidden", [[1, 4], [0, 1, 2, 3, 4, 5]])
 def test_an_exact_prediction_sums_to_one(topics, hidden):
     """Over all that two tokens, of the words that can be hidden, can be in order."""
-    mask = np.isin(np.arange(6), hidden)
-    seen = np.array([2, 0, 1, 3, 0, 1])
+    mask, seen = np.isin(np.arange(6), hidden), np.array([2, 0, 1, 3, 0, 1])
     if not mask.all():
         seen[mask] = 0
     sequences = list(itertools.product(hidden, repeat=2))
@@ -85,23 +82,19 @@ def test_under_one_topic_nothing_is_plugged_in(topics, task):
         one = GammaPoissonTopics(topics.topic_word[:1], topics.shape[:1], topics.probability[:1])
     counts = simulated(topics, 10, np.random.default_rng(2))
     counts[0] = 0
-    plugged, exact = (
-        prediction(one, counts, task, method, random_state=0) for method in ("plug-in", "exact")
-    )
+    both = ("plug-in", "exact")
+    plugged, exact = (prediction(one, counts, task, each, random_state=0) for each in both)
     assert_allclose(plugged.log_likelihood, exact.log_likelihood, atol=1e-10)
     assert exact.log_likelihood[0] == 0.0
 
 
 @MODELS
-@pytest.mark.parametrize(
-    "task", ["completion", pytest.param("word-prediction", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("task", ["completion", SLOW_TASK])
 def test_what_a_model_says_exactly_is_the_best_it_can_say(topics, task):
     """Of documents of its own: by 4 standard errors at least, as a proper score tells."""
     counts = simulated(topics, 2000, np.random.default_rng(3))
-    exact, plugged = (
-        prediction(topics, counts, task, method, random_state=0) for method in ("exact", "plug-in")
-    )
+    both = ("exact", "plug-in")
+    exact, plugged = (prediction(topics, counts, task, each, random_state=0) for each in both)
     gain = exact.log_likelihood - plugged.log_likelihood
     assert gain.mean() > 4 * gain.std() / np.sqrt(len(gain))
     assert (exact.direction, plugged.direction) == ("exact", "plug-in")
@@ -113,19 +106,16 @@ def test_what_a_model_says_exactly_is_the_best_it_can_say(topics, task):
 @pytest.mark.parametrize("task", TASKS)
 def test_sampled_predictions_are_near_the_exact_ones(topics, task):
     counts = simulated(topics, 100, np.random.default_rng(4))
-    exact, sampled = (
-        prediction(topics, counts, task, method, n_samples=300, random_state=0)
-        for method in ("exact", "left-to-right-sequential")
-    )
+    settings = {"n_samples": 300, "random_state": 0}
+    exact = prediction(topics, counts, task, "exact", **settings)
+    sampled = prediction(topics, counts, task, "left-to-right-sequential", **settings)
     off = sampled.log_likelihood - exact.log_likelihood
     assert abs(off.mean()) < 4 * off.std() / np.sqrt(len(off)) + 1e-3
     if task == "word-prediction":  # its standard error is all that is sampled
         sampled_at_all = sampled.standard_error > 0
         z = off[sampled_at_all] / sampled.standard_error[sampled_at_all]
         assert 0.6 < z.std() < 1.4
-    again = prediction(
-        topics, counts, task, "left-to-right-sequential", n_samples=300, random_state=0, n_jobs=2
-    )
+    again = prediction(topics, counts, task, "left-to-right-sequential", n_jobs=2, **settings)
     assert_array_equal(again.log_likelihood, sampled.log_likelihood)
 
 
@@ -141,8 +131,7 @@ def test_plug_in_completion_is_the_method_of_that_name(topics):
 
 def test_hidden_words_say_nothing_of_scores():
     """With nothing seen, scores are those of the prior given that visible words did not come."""
-    topics = gamma_poisson()
-    hidden = np.array([True, False, True, False, False, True])
+    topics, hidden = gamma_poisson(), np.array([True, False, True, False, False, True])
     scored = np.array([[2, 0, 1, 0, 0, 0]])
     part = Part(sparse.csr_array(np.zeros((1, 6), dtype=int)), sparse.csr_array(scored), hidden)
     scores = topics.shape / (topics.rate + topics.topic_word[:, ~hidden].sum(axis=1))
@@ -167,12 +156,9 @@ def test_the_variance_is_that_of_both_terms(monkeypatch):
 @pytest.mark.parametrize("n_words", [1, 2, 4])
 @pytest.mark.parametrize("method", ["plug-in", "exact"])
 def test_vocabularies_with_fewer_words_than_parts(n_words, method):
-    rng = np.random.default_rng(0)
-    topic_word = rng.dirichlet(np.ones(n_words), 2)
-    for topics in (
-        LDATopics(topic_word, [0.5, 1.0]),
-        GammaPoissonTopics(topic_word, [0.5, 1.0], [0.3, 0.8]),
-    ):
+    topic_word = np.random.default_rng(0).dirichlet(np.ones(n_words), 2)
+    gamma_poisson = GammaPoissonTopics(topic_word, [0.5, 1.0], [0.3, 0.8])
+    for topics in (LDATopics(topic_word, [0.5, 1.0]), gamma_poisson):
         counts = np.array([[5] * n_words, [0] * n_words, [1] + [0] * (n_words - 1)])
         found = prediction(topics, counts, "word-prediction", method, random_state=0)
         assert np.isfinite(found.log_likelihood).all()

@@ -3,8 +3,6 @@
 Trainers, their settings and the topics are those of `tests.small_models`.
 """
 
-from __future__ import annotations
-
 import copy
 import inspect
 import pickle
@@ -153,8 +151,7 @@ def in_parts():
     counts = COUNTS.tocoo()
     halves = [counts.data // 2, counts.data - counts.data // 2]
     rows, columns = (np.tile(each, 2) for each in counts.coords)
-    order = np.lexsort((-columns, rows))
-    start = np.concatenate(([0], np.cumsum(np.bincount(rows))))
+    order, start = np.lexsort((-columns, rows)), np.concatenate(([0], np.cumsum(np.bincount(rows))))
     return sparse.csr_array(
         (np.concatenate(halves)[order], columns[order], start), shape=COUNTS.shape
     )
@@ -233,8 +230,7 @@ def test_topics_of_a_fitted_estimator(case):
 @EVERY_WAY
 def test_the_schedule_is_what_training_makes(case):
     for estimator in (case.build(), case.build(**{case.spec.passes: 1})):
-        schedule = estimator.schedule
-        passes = [step.n_passes for step in estimator.iterate(COUNTS)]
+        schedule, passes = estimator.schedule, [step.n_passes for step in estimator.iterate(COUNTS)]
         assert passes == sorted(passes)
         assert passes[-1] <= schedule.max_passes
         can_end_before = schedule.n_stages > 1
@@ -259,7 +255,7 @@ def test_once_topics_may_be_validated_they_always_may(case):
 
 
 @EVERY_TRAINER
-def test_documents_without_tokens(case):
+def test_what_carries_no_tokens(case):
     counts = np.insert(COUNTS.toarray(), [0, 0, 7, 40], 0, axis=0)
     found = case.build().fit(counts)
     if case.spec.needs_document_per_topic:
@@ -268,6 +264,11 @@ def test_documents_without_tokens(case):
     shares = found.topics_.proportions(counts)
     assert_allclose(shares.sum(axis=1), 1.0)
     assert_array_equal(shares[[1, 9, 43]], shares[[0, 0, 0]])
+    counts = COUNTS.toarray()
+    counts[:, [3, 9]] = 0
+    found = case.build().fit(counts)
+    assert np.isfinite(found.topics_.topic_word).all()
+    assert np.isfinite(found.transform(COUNTS)).all()
 
 
 @EVERY_TRAINER
@@ -284,15 +285,6 @@ def test_fewer_documents_with_tokens_than_topics(case):
             topics = case.build(4).fit(given).topics_
             assert np.isfinite(topics.topic_word).all()
             assert_allclose(topics.proportions(given).sum(axis=1), 1.0)
-
-
-@EVERY_TRAINER
-def test_words_without_tokens(case):
-    counts = COUNTS.toarray()
-    counts[:, [3, 9]] = 0
-    found = case.build().fit(counts)
-    assert np.isfinite(found.topics_.topic_word).all()
-    assert np.isfinite(found.transform(COUNTS)).all()
 
 
 # --- trainers: what is refused --------------------------------------------------------------------
@@ -312,7 +304,7 @@ def test_bad_counts_are_refused(case, container):
 
 
 @EVERY_TRAINER
-def test_another_number_of_words_is_refused(case):
+def test_counts_words_and_states_of_other_data_are_refused(case):
     trained = copy.deepcopy(fitted(case))
     names = [n for n in ("transform", "partial_fit", "score") if hasattr(trained, n)]
     for n_words in (1, 9, 11):
@@ -320,10 +312,6 @@ def test_another_number_of_words_is_refused(case):
             with pytest.raises(ValueError, match=rf"{n_words} features.*10 features"):
                 getattr(trained, name)(training_counts(n_words=n_words))
     assert_same_training(trained, fitted(case))
-
-
-@EVERY_TRAINER
-def test_a_state_of_other_data_is_refused(case):
     for counts, n_topics in ((training_counts(n_words=9), 3), (COUNTS, 4)):
         with pytest.raises(ValueError, match=r"the state (is of|assigns)"):
             case.build(n_topics).resume(counts, copy.deepcopy(fitted(case).state_))
@@ -337,8 +325,7 @@ def bad_settings():
     """Settings that no trainer takes, as its signature says what they are."""
     for case in CASES:
         for name, parameter in inspect.signature(case.spec.estimator).parameters.items():
-            kinds = str(parameter.annotation).split(" | ")
-            bad = []
+            kinds, bad = str(parameter.annotation).split(" | "), []
             if name == "n_jobs":
                 bad = [0, 1.5, "2", True]
             elif kinds[0] == "int":
@@ -388,8 +375,7 @@ def test_nothing_but_settings_before_it_is_fitted(case):
     names = list(inspect.signature(case.spec.estimator).parameters)
     settings = {name: object() for name in names}
     estimator = case.spec.estimator(**settings)
-    assert vars(estimator) == settings
-    assert estimator.get_params() == settings
+    assert (vars(estimator), estimator.get_params()) == (settings, settings)
     estimator = case.build()
     assert vars(clone(fitted(case))) == vars(estimator)
     assert clone(estimator).set_params(n_topics=7).n_topics == 7
@@ -476,8 +462,7 @@ def test_counts_that_topics_refuse(family):
 @EVERY_FAMILY
 def test_what_all_families_answer_to(family):
     model = model_of(TOPICS[family])
-    assert (model.n_topics, model.n_words) == (3, 6)
-    assert model.word_share.sum() == pytest.approx(1.0)
+    assert (model.n_topics, model.n_words, model.word_share.sum()) == (3, 6, pytest.approx(1.0))
     assert_array_equal(model.word_topic, model.topic_word.T)
     assert_array_equal(model.top_words(2)[:, 0], model.topic_word.argmax(axis=1))
     order = np.array([4, 0, 3, 5, 1, 2])
@@ -498,8 +483,7 @@ def test_smoothing(family):
         with pytest.raises(ValueError, match="not smoothed"):
             model.smoothed(0.25)
         return
-    smoothed = model.smoothed(0.25)
-    total = model.topic_word.sum(axis=1, keepdims=True)
+    smoothed, total = model.smoothed(0.25), model.topic_word.sum(axis=1, keepdims=True)
     assert_allclose(smoothed.topic_word, 0.75 * model.topic_word + 0.25 * total / 6)
     for bad in (-0.1, 1.0, np.nan):
         with pytest.raises(ValueError, match="smoothing must be from 0 to below 1"):
@@ -507,7 +491,7 @@ def test_smoothing(family):
 
 
 @EVERY_FAMILY
-def test_saved_and_loaded_to_the_bit(family, tmp_path):
+def test_saved_and_taken_apart_to_the_bit(family, tmp_path):
     model = model_of(TOPICS[family])
     path, again = tmp_path / "model.npz", tmp_path / "again.npz"
     save_model(path, SavedModel(model, tuple("abcdef")))
@@ -523,10 +507,6 @@ def test_saved_and_loaded_to_the_bit(family, tmp_path):
         )
         with pytest.raises(ModelFormatError, match=name):
             load_model(path)
-
-
-@EVERY_FAMILY
-def test_taken_apart_and_put_together(family):
     arrays = arrays_of(model_of(TOPICS[family]), "best_")
     again = topics_of_arrays(family, {**arrays, "other": np.ones(2)}, "best_")
     assert_same_topics(again, model_of(TOPICS[family]))

@@ -1,7 +1,5 @@
 """Models of some families on disk; what all keep to is in `test_contract`."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np
@@ -39,7 +37,6 @@ def test_no_bit_of_a_poisson_mrf_changes_however_its_rows_were_rounded(family):
 
 
 def test_what_estimators_of_lda_take_cannot_be_written_to():
-    """Nor when it is pickled: kernels are compiled once for each kind of array."""
     tilted = model_of(GammaPoissonTopics).tilted
     for each in (tilted, pickle.loads(pickle.dumps(tilted))):
         arrays = (each.topic_word, each.word_topic, each.alpha)
@@ -56,7 +53,6 @@ def test_proportions_are_of_tokens_not_of_scores():
 
 
 def test_a_model_without_a_family_is_lda(tmp_path):
-    """As versions wrote it that knew no other."""
     path = tmp_path / "model.npz"
     save_model(path, SavedModel(model_of(LDATopics), WORDS))
     header, arrays = read_arrays(path, "wikitopics model")

@@ -1,7 +1,5 @@
 """What kernels are given, one kind of array whatever the caller has; and what compiling costs."""
 
-from __future__ import annotations
-
 import logging
 import os
 import subprocess
@@ -38,21 +36,17 @@ def test_indices_are_as_small_as_they_can_be(index):
     counts.indices, counts.indptr = counts.indices.astype(index), counts.indptr.astype(index)
     documents = documents_of(counts)
     assert documents.start.dtype == documents.word_of.dtype == np.int32
-    assert documents.start.tolist() == [0, 2, 3]
-    assert documents.word_of.tolist() == [0, 2, 1]
-    assert documents.counts.tolist() == [1.0, 2.0, 3.0]
-    assert counts.indices.dtype == index
+    assert (documents.start.tolist(), documents.word_of.tolist()) == ([0, 2, 3], [0, 2, 1])
+    assert (documents.counts.tolist(), counts.indices.dtype) == ([1.0, 2.0, 3.0], index)
 
 
 def test_a_kernel_is_compiled_once_for_all_that_callers_have():
-    """A kernel of many lines takes seconds to compile."""
     rng = np.random.default_rng(0)
     counts = sparse.csr_array(rng.poisson(1.0, size=(4, 5)))
     weight, alpha = rng.random((5, 3)), np.full(3, 0.1)
     settings = {"max_iterations": 20, "tolerance": 1e-3}
     found = infer_doc_topic(counts, weight, alpha, **settings)  # type: ignore[arg-type]
-    n_compiled = len(getattr(infer_documents_only, "signatures", ()))
-    large = counts.copy()
+    n_compiled, large = len(getattr(infer_documents_only, "signatures", ())), counts.copy()
     large.indices, large.indptr = large.indices.astype(np.int64), large.indptr.astype(np.int64)
     for each in (read_only(weight), np.asfortranarray(weight)):
         again = infer_doc_topic(large, each, read_only(alpha), **settings)  # type: ignore[arg-type]
@@ -93,10 +87,8 @@ def test_a_package_is_announced_once(caplog):
         for module in modules:
             with event.trigger_event("numba:compile", data={"dispatcher": Fake(module)}):  # type: ignore[no-untyped-call]
                 pass
-    assert caplog.messages == [
-        f"compiling kernels of made.{name} (the first time a command needs them, some seconds)"
-        for name in ("up", "other")
-    ]
+    said = "compiling kernels of made.{} (the first time a command needs them, some seconds)"
+    assert caplog.messages == [said.format("up"), said.format("other")]
 
 
 def test_compiling_is_timed():
@@ -109,8 +101,7 @@ def test_compiling_is_timed():
     if hasattr(doubled, "signatures"):  # not where kernels are left uncompiled
         assert seconds_compiling() > before
     before = seconds_compiling()
-    assert doubled(3.0) == 6.0
-    assert seconds_compiling() == before
+    assert (doubled(3.0), seconds_compiling()) == (6.0, before)
 
 
 IN_ANOTHER_PROCESS = """
@@ -129,8 +120,6 @@ print(hashlib.sha256(bits).hexdigest())
 @pytest.mark.slow
 def test_what_compiles_kernels_has_the_bits_of_what_loads_them(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    first, second = (
-        subprocess.check_output([sys.executable, "-c", IN_ANOTHER_PROCESS], env=environment)
-        for _ in range(2)
-    )
+    command = [sys.executable, "-c", IN_ANOTHER_PROCESS]
+    first, second = (subprocess.check_output(command, env=environment) for _ in range(2))
     assert first == second

@@ -1,7 +1,5 @@
 """No kernel is taken from the cache that was compiled from other sources, or otherwise."""
 
-from __future__ import annotations
-
 import ast
 import os
 import shutil
@@ -61,9 +59,8 @@ def run(folder, code=RUN, n=4, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1"} | variables
     command = [sys.executable, "-c", code.format(n=n)]
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    settings = {"capture_output": True, "text": True}
+    done = subprocess.run(command, cwd=folder, env=environment, check=False, **settings)
     if done.returncode:
         raise RuntimeError(done.stderr)
     total, hits = done.stdout.split()
@@ -80,20 +77,16 @@ def edit(path, old, new):
 
 
 def test_a_change_of_a_kernel_recompiles_those_that_call_it(tree):
-    assert run(tree) == (11.0, 0)
-    assert run(tree) == (11.0, 1)
+    assert (run(tree), run(tree)) == ((11.0, 0), (11.0, 1))
     before = cached(tree)
     assert len(before) == 4  # an index and a compiled form of each
     edit(tree / "models" / "called.py", "array[i] + ADDED", "array[i] * 2.0")
-    assert run(tree) == (13.0, 0)
-    assert run(tree) == (13.0, 1)
-    assert len(cached(tree)) == 4
+    assert (run(tree), run(tree), len(cached(tree))) == ((13.0, 0), (13.0, 1), 4)
     assert not cached(tree) & before, "what no longer holds is deleted"
     edit(tree / "models" / "called.py", "ADDED = 1.0", "ADDED = 2.0")
     assert run(tree) == (14.0, 0)
     edit(tree / "models" / "kernel.py", '"contract", ', "")
-    assert run(tree) == (14.0, 0)
-    assert len(cached(tree)) == 4
+    assert (run(tree), len(cached(tree))) == ((14.0, 0), 4)
 
 
 def test_kernels_that_move_within_their_file_leave_nothing_behind(tree):
@@ -101,8 +94,7 @@ def test_kernels_that_move_within_their_file_leave_nothing_behind(tree):
     run(tree)
     for path in (tree / "models" / "called.py", tree / "evaluation" / "caller.py"):
         path.write_text("# another line\n" + path.read_text())
-    assert run(tree) == (11.0, 0)
-    assert len(cached(tree)) == 4
+    assert (run(tree), len(cached(tree))) == ((11.0, 0), 4)
 
 
 def test_the_same_content_finds_its_kernels_whatever_the_time(tree):
@@ -117,8 +109,7 @@ def test_code_that_checks_bounds_is_never_mixed_with_code_that_does_not(tree):
     assert run(tree, n=5) == (16.0, 0)  # of four: what lies behind them in memory is read
     with pytest.raises(RuntimeError, match="IndexError: index is out of bounds"):
         run(tree, n=5, NUMBA_BOUNDSCHECK="1")
-    assert run(tree, NUMBA_BOUNDSCHECK="1") == (11.0, 1)
-    assert run(tree, n=5) == (16.0, 1)
+    assert (run(tree, NUMBA_BOUNDSCHECK="1"), run(tree, n=5)) == ((11.0, 1), (16.0, 1))
     assert len(cached(tree)) == 8
 
 
@@ -148,11 +139,9 @@ def test_other_folders_for_the_cache(tree):
     for package in PACKAGES:  # as in an installation that cannot be written to
         (tree / package / "__pycache__").touch()
     variables = {"XDG_CACHE_HOME": str(home), "HOME": str(home)}
-    assert run(tree, **variables) == (11.0, 0)
-    assert run(tree, **variables) == (11.0, 1)
+    assert (run(tree, **variables), run(tree, **variables)) == ((11.0, 0), (11.0, 1))
     edit(tree / "models" / "called.py", "array[i] + ADDED", "array[i] * 2.0")
-    assert run(tree, **variables) == (13.0, 0)
-    assert len(cached(home)) == 4
+    assert (run(tree, **variables), len(cached(home))) == ((13.0, 0), 4)
 
 
 def test_sources_that_cannot_be_read_leave_it_to_numba(tree):
@@ -163,14 +152,12 @@ def test_sources_that_cannot_be_read_leave_it_to_numba(tree):
     for package in PACKAGES:
         shutil.rmtree(tree / package)
     variables = {"XDG_CACHE_HOME": str(tree), "HOME": str(tree), "PYTHONPATH": str(packed)}
-    assert run(tree, **variables) == (11.0, 0)
-    assert run(tree, **variables) == (11.0, 1)
+    assert (run(tree, **variables), run(tree, **variables)) == ((11.0, 0), (11.0, 1))
 
 
 def test_without_the_compiler_kernels_are_python(tree):
     code = RUN.replace("sum(total.stats.cache_hits.values())", "total.__code__.co_argcount")
-    assert run(tree, code, NUMBA_DISABLE_JIT="1") == (11.0, 2)
-    assert cached(tree) == set()
+    assert (run(tree, code, NUMBA_DISABLE_JIT="1"), cached(tree)) == ((11.0, 2), set())
 
 
 def modules():
@@ -179,22 +166,20 @@ def modules():
             yield path, ast.parse(path.read_text("utf-8"))
 
 
+def decorators_of(node):
+    return {ast.unparse(each).rpartition(".")[2] for each in node.decorator_list}
+
+
 def names_in(node):
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def test_all_that_kernels_are_made_of_is_in_files_with_kernels():
     """Kernels, those that they call, and constants, of which a compiled kernel has the value."""
-    sources = {Path(path) for path in kernel_sources().stamps}
-    n_kernels = 0
+    sources, n_kernels = {Path(path) for path in kernel_sources().stamps}, 0
     for path, module in modules():
-        kernels = [
-            node
-            for node in module.body
-            if isinstance(node, ast.FunctionDef)
-            and {"kernel", "exact_kernel"}
-            & {ast.unparse(each).rpartition(".")[2] for each in node.decorator_list}
-        ]
+        functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
+        kernels = [node for node in functions if {"kernel", "exact_kernel"} & decorators_of(node)]
         n_kernels += len(kernels)
         assert not kernels or path in sources, path
         used = set().union(*(names_in(statement) for each in kernels for statement in each.body))

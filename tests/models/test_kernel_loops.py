@@ -1,7 +1,5 @@
 """No loop of a kernel both fills an array and sums up: its bits would depend on addresses."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 from pathlib import Path
@@ -78,10 +76,8 @@ def rates_of(word_topic, first, second, p):  # type: ignore[no-untyped-def]
 
 
 def test_sums_do_not_depend_on_where_arrays_lie():
-    n_topics = 16
-    rng = np.random.default_rng(0)
-    values = {name: rng.random(n_topics) for name in "fsp"}
-    word_topic = rng.random((5, n_topics))
+    n_topics, rng = 16, np.random.default_rng(0)
+    values, word_topic = {name: rng.random(n_topics) for name in "fsp"}, rng.random((5, n_topics))
     room, found = np.zeros(4 * n_topics + 100), set()
     for order in itertools.permutations("fsp"):
         for gap in range(0, 40, 3):

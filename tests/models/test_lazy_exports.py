@@ -1,7 +1,5 @@
 """Public names of `models` and `evaluation`: all are there, and none is imported before its use."""
 
-from __future__ import annotations
-
 import pkgutil
 import subprocess
 import sys

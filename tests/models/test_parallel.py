@@ -17,12 +17,15 @@ def test_a_number_of_threads(n_jobs):
     assert effective_n_jobs(n_jobs) == n_jobs
 
 
-def test_other_numbers_of_threads():
+def test_numbers_of_threads():
     cores = len(os.sched_getaffinity(0))
-    assert effective_n_jobs(None) == 1
-    assert effective_n_jobs(-1) == cores
-    assert effective_n_jobs(-cores) == 1
+    assert (effective_n_jobs(None), effective_n_jobs(-1), effective_n_jobs(-cores)) == (1, cores, 1)
     assert effective_n_jobs(-1000) == 1
+    meeting = threading.Barrier(3, timeout=30)  # passed only by three at once
+    for_blocks(lambda *_: meeting.wait(), 3, 1, 3)
+    names = []
+    for_blocks(lambda *_: names.append(threading.current_thread()), 5, 1, 1)
+    assert set(names) == {threading.current_thread()}
 
 
 @pytest.mark.parametrize("bad", [0, 1.5, "2", True, np.nan])
@@ -36,17 +39,6 @@ def test_blocks_cover_every_item_once_and_do_not_depend_on_threads(n_items, size
     blocks = []
     for_blocks(lambda a, b: blocks.append((a, b)), n_items, size, n_threads)
     assert sorted(blocks) == [(a, min(a + size, n_items)) for a in range(0, n_items, size)]
-
-
-def test_work_is_done_on_that_many_threads():
-    meeting = threading.Barrier(3, timeout=30)  # passed only by three at once
-    for_blocks(lambda *_: meeting.wait(), 3, 1, 3)
-
-
-def test_one_thread_is_the_callers():
-    names = []
-    for_blocks(lambda *_: names.append(threading.current_thread()), 5, 1, 1)
-    assert set(names) == {threading.current_thread()}
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
@@ -64,8 +56,7 @@ def test_an_error_reaches_the_caller_and_the_pool_lives_on(n_threads):
 
 def fit_in_child(queue):
     counts = np.random.default_rng(0).poisson(0.5, size=(80, 20))
-    model = OnlineLDA(3, n_jobs=2, n_passes=1, random_state=0).fit(counts)
-    queue.put(model.topic_word_dirichlet_)
+    queue.put(OnlineLDA(3, n_jobs=2, n_passes=1, random_state=0).fit(counts).topic_word_dirichlet_)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -74,8 +65,7 @@ def test_a_child_forked_after_the_pool_was_used_starts_its_own():
     context = multiprocessing.get_context("fork")
     here = context.SimpleQueue()
     fit_in_child(here)
-    expected = here.get()
-    queue = context.Queue()
+    expected, queue = here.get(), context.Queue()
     child = context.Process(target=fit_in_child, args=(queue,))
     child.start()
     try:
@@ -88,7 +78,6 @@ def test_a_child_forked_after_the_pool_was_used_starts_its_own():
 
 
 def test_callers_on_many_threads():
-    """Blocks of several callers share a pool without waiting for each other."""
     totals = np.zeros(6, dtype=int)
 
     def caller(i):

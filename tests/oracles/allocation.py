@@ -4,8 +4,6 @@ Of the model only what it was made of is used: parents, cardinalities, visible, 
 Equations are those of Cemgil et al. 2019.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -45,8 +43,7 @@ def log_probability_by_tokens(model, cells, counts):
 def log_probability_by_tensors(model, X):
     """Log p(X) as the sum of π(S) (eq. 3.11) over all S with these counts; nothing is tied."""
     assert not model.tied
-    names = list(model.parents)
-    X = np.asarray(X)
+    names, X = list(model.parents), np.asarray(X)
     cells = [tuple(cell) for cell in np.argwhere(X)]
     places = [list(completions(model, cell)) for cell in cells]
     ways = [list(partitions_of(int(X[c]), len(p))) for c, p in zip(cells, places, strict=True)]
@@ -115,8 +112,7 @@ def chance_of_token(model, joint, full):
     names = list(model.parents)
     chance, drawn = 1.0, {}
     for name, parents in model.parents.items():
-        group = group_of(model, name)
-        table = np.array(pseudo_counts(model, name))
+        group, table = group_of(model, name), np.array(pseudo_counts(model, name))
         for each in group:
             axes = [names.index(one) for one in (*model.parents[each], each)]
             table += np.einsum(joint, range(len(names)), axes)

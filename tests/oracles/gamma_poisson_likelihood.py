@@ -4,8 +4,6 @@
 Capdevila et al. 2018.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -95,8 +93,7 @@ def log_probability_by_integration(counts, phi, r, p):
 def log_probability_of_one_topic(counts, phi, r, p):
     """A negative binomial number of tokens, spread over words as the topic (V,) says."""
     phi = np.asarray(phi, dtype=float)
-    stays = (1 - p) / (1 - p + p * phi.sum())
-    n = int(np.sum(counts))
+    stays, n = (1 - p) / (1 - p + p * phi.sum()), int(np.sum(counts))
     length = stats.nbinom.logpmf(n, r, stays)
     return float(length + stats.multinomial.logpmf(counts, n, phi / phi.sum()))
 
@@ -122,5 +119,4 @@ def conditional_by_partitions(y, shape, success):
 def simulated_documents(topic_word, shape, probability, n_docs, rng):
     """Counts (D, V), with those without tokens."""
     scale = np.asarray(probability) / (1 - np.asarray(probability))
-    theta = rng.gamma(shape, scale, (n_docs, len(shape)))
-    return rng.poisson(theta @ np.asarray(topic_word))
+    return rng.poisson(rng.gamma(shape, scale, (n_docs, len(shape))) @ np.asarray(topic_word))

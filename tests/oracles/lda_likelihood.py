@@ -1,7 +1,5 @@
 """The likelihood of documents under LDA with fixed topics, slow and plain."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
@@ -45,10 +43,8 @@ def log_probability_by_polynomial(counts, topic_word, alpha):
                 raised = (*exponent[:k], exponent[k] + 1, *exponent[k + 1 :])
                 product[raised] += value * topic_word[k][w]
         coefficients = product
-    total = sum(
-        value * math.exp(log_prior_of_counts(exponent, alpha))
-        for exponent, value in coefficients.items()
-    )
+    terms = coefficients.items()
+    total = sum(value * math.exp(log_prior_of_counts(exponent, alpha)) for exponent, value in terms)
     return math.log(total) if total > 0 else -math.inf
 
 
@@ -57,14 +53,11 @@ def log_probability_of_completion(seen, scored, topic_word, alpha, n_iterations=
     n_topics = len(alpha)
     gamma = np.array([a + sum(seen) / n_topics for a in alpha])
     for _ in range(n_iterations):
-        theta = np.exp(psi(gamma) - psi(gamma.sum()))
-        updated = np.array(alpha, dtype=float)
+        theta, updated = np.exp(psi(gamma) - psi(gamma.sum())), np.array(alpha, dtype=float)
         for w in tokens_of(seen):
             joint = np.array([theta[k] * topic_word[k][w] for k in range(n_topics)])
             updated += joint / joint.sum()
         gamma = updated
-    mean = gamma / gamma.sum()
-    return sum(
-        math.log(sum(mean[k] * topic_word[k][w] for k in range(n_topics)))
-        for w in tokens_of(scored)
-    )
+    mean, topics = gamma / gamma.sum(), range(n_topics)
+    each = (sum(mean[k] * topic_word[k][w] for k in topics) for w in tokens_of(scored))
+    return sum(math.log(p) for p in each)

@@ -1,7 +1,5 @@
 """Online variational Bayes for LDA in plain loops over a dense λ (Hoffman, Blei & Bach 2010)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -16,17 +14,14 @@ def expected_log(dirichlet):
 
 def infer_document(counts, topic_word_weight, alpha, gamma, max_iterations, tolerance):
     """The fixed point of γ (K,) for one dense document (V,); weights are (K, V)."""
-    words = [w for w in range(len(counts)) if counts[w] > 0]
-    gamma = np.array(gamma, dtype=float)
+    words, gamma = [w for w in range(len(counts)) if counts[w] > 0], np.array(gamma, dtype=float)
     for _ in range(max_iterations):
-        theta = np.exp(expected_log(gamma))
-        updated = np.array(alpha, dtype=float)
+        theta, updated = np.exp(expected_log(gamma)), np.array(alpha, dtype=float)
         for w in words:
             norm = sum(theta[k] * topic_word_weight[k][w] for k in range(len(alpha)))
             for k in range(len(alpha)):
                 updated[k] += counts[w] * theta[k] * topic_word_weight[k][w] / norm
-        change = np.mean(np.abs(updated - gamma))
-        gamma = updated
+        change, gamma = np.mean(np.abs(updated - gamma)), updated
         if change < tolerance:
             break
     return gamma
@@ -55,8 +50,7 @@ def online_step(
         infer_document(counts, weight, alpha, alpha + sum(counts) / len(alpha), **e_step)
         for counts in documents
     ]
-    gained = expected_counts(documents, weight, gamma)
-    updated = np.empty_like(topic_word_dirichlet)
+    gained, updated = expected_counts(documents, weight, gamma), np.empty_like(topic_word_dirichlet)
     for k in range(updated.shape[0]):
         for w in range(updated.shape[1]):
             target = eta[w] + total_documents / len(documents) * gained[k, w]
@@ -76,8 +70,7 @@ def negative_divergence(prior, posterior):
 
 def document_bound(counts, elog_topic_word, alpha, gamma):
     """The bound of one document (V,), by log-sum-exp; `elog_topic_word` is (K, V)."""
-    elog_theta = expected_log(gamma)
-    total = negative_divergence(alpha, gamma)
+    elog_theta, total = expected_log(gamma), negative_divergence(alpha, gamma)
     for w, count in enumerate(counts):
         if count > 0:
             terms = [elog_theta[k] + elog_topic_word[k][w] for k in range(len(alpha))]

@@ -4,8 +4,6 @@ min over θ, u >= 0, v >= 0 of  (1/n) Σ_i [exp η_i - y_i η_i] + λ Σ_j (u_j 
 η = θ + X (u - v)
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize
@@ -24,8 +22,7 @@ def fit(X, y, penalty):
     def value_and_slope(point):
         eta = point[0] + X @ (point[1 : p + 1] - point[p + 1 :])
         rate = np.exp(eta)
-        slope = X.T @ (rate - y) / n
-        value = np.mean(rate - y * eta) + penalty * point[1:].sum()
+        slope, value = X.T @ (rate - y) / n, np.mean(rate - y * eta) + penalty * point[1:].sum()
         return value, np.concatenate([[np.mean(rate - y)], slope + penalty, penalty - slope])
 
     start = np.zeros(2 * p + 1)

@@ -4,8 +4,6 @@
 Inouye et al. 2015.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -31,10 +29,8 @@ def log_bag_weight(node, interactions, counts, half_length=math.inf):
     """θ·x + ω x·Φx - Σ log x_s!, all but A_L (eq. 1)."""
     words = range(len(counts))
     pairs = math.fsum(interactions[s][t] * counts[s] * counts[t] for s in words for t in words)
-    return math.fsum(
-        [node[s] * counts[s] - math.log(math.factorial(counts[s])) for s in words]
-        + [weight(sum(counts), half_length) * pairs]
-    )
+    alone = [node[s] * counts[s] - math.log(math.factorial(counts[s])) for s in words]
+    return math.fsum([*alone, weight(sum(counts), half_length) * pairs])
 
 
 def log_sum(logs):
@@ -62,18 +58,11 @@ def sequences(node, interactions, length, half_length=math.inf):
 
 def altham_log_constant(length, probability, log_theta):
     """Log Σ_x C(n, x) p^x (1-p)^(n-x) θ^(x(n-x)) (Altham 1978, the multiplicative binomial)."""
-    p, n = probability, length
-    return log_sum(
-        [
-            math.lgamma(n + 1)
-            - math.lgamma(x + 1)
-            - math.lgamma(n - x + 1)
-            + x * math.log(p)
-            + (n - x) * math.log1p(-p)
-            + x * (n - x) * log_theta
-            for x in range(n + 1)
-        ]
-    )
+    p, n, terms = probability, length, []
+    for x in range(n + 1):
+        ways = math.lgamma(n + 1) - math.lgamma(x + 1) - math.lgamma(n - x + 1)
+        terms.append(ways + x * math.log(p) + (n - x) * math.log1p(-p) + x * (n - x) * log_theta)
+    return log_sum(terms)
 
 
 def annealed_log_weight(node, interactions, length, temperatures, rng, *, skip_first=False):

@@ -1,7 +1,5 @@
 """The likelihood of documents under models of Poisson MRFs, slow and plain."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -18,12 +16,7 @@ def log_weight_of_topics(tokens, assignment, model, t=1.0):
         m = len(of_topic)
         total += sum(math.log(model["topic_word"][k][w]) for w in of_topic)
         total += sum(math.log(model["alpha"][k] + t * i) for i in range(m))
-        pairs = sum(
-            model["phi"][k][v][w]
-            for a, v in enumerate(of_topic)
-            for b, w in enumerate(of_topic)
-            if a != b
-        )
+        pairs = sum(model["phi"][k][v][w] for v, w in itertools.permutations(of_topic, 2))
         omega = 1.0 / (1.0 + (m / model["half_length"][k]) ** 2)
         total += t * (omega * pairs - model["table"][k][m])
     return total
@@ -35,10 +28,8 @@ def assignments(tokens, model):
 
 def log_probability_by_enumeration(tokens, model):
     """log p(tokens in order): every one of the K^L assignments."""
-    total = sum(
-        math.exp(log_weight_of_topics(tokens, assignment, model))
-        for assignment in assignments(tokens, model)
-    )
+    every = assignments(tokens, model)
+    total = sum(math.exp(log_weight_of_topics(tokens, each, model)) for each in every)
     alpha_sum = sum(model["alpha"])
     return math.log(total) - sum(math.log(alpha_sum + i) for i in range(len(tokens)))
 
@@ -63,21 +54,14 @@ def log_probability_of_mixture(tokens, model):
 
 def log_partitions(model, longest):
     """(K, longest + 1), A_L + log L!: logarithm of the sum over all sequences of L words."""
-    n_words = len(model["topic_word"][0])
-    found = []
+    n_words, found = len(model["topic_word"][0]), []
     for k in range(len(model["alpha"])):
-        free = {**model, "table": {k: [0.0] * (longest + 1)}}
-        found.append(
-            [
-                math.log(
-                    sum(
-                        math.exp(log_probability_of_field(tokens, free, k))
-                        for tokens in itertools.product(range(n_words), repeat=length)
-                    )
-                )
-                for length in range(longest + 1)
-            ]
-        )
+        free, of_length = {**model, "table": {k: [0.0] * (longest + 1)}}, []
+        for length in range(longest + 1):
+            every = itertools.product(range(n_words), repeat=length)
+            total = sum(math.exp(log_probability_of_field(tokens, free, k)) for tokens in every)
+            of_length.append(math.log(total))
+        found.append(of_length)
     return found
 
 

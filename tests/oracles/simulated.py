@@ -1,7 +1,5 @@
 """Documents drawn from a known LDA, token by token."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 
@@ -17,7 +15,6 @@ def simulated_documents(topic_word, alpha, n_docs, length, rng):
     counts = np.zeros((n_docs, n_words), dtype=np.int32)
     proportions = rng.dirichlet(np.broadcast_to(np.asarray(alpha, float), n_topics), size=n_docs)
     for d in range(n_docs):
-        topic_of = rng.choice(n_topics, size=length, p=proportions[d])
-        for k in topic_of:
+        for k in rng.choice(n_topics, size=length, p=proportions[d]):
             counts[d, rng.choice(n_words, p=topic_word[k])] += 1
     return sparse.csr_array(counts), proportions

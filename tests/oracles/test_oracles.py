@@ -13,16 +13,14 @@ from tests.oracles.simulated import block_topics, simulated_documents
 def test_enumeration_and_polynomial_agree(seed):
     rng = np.random.default_rng(seed)
     topic_word, alpha = rng.dirichlet(np.ones(4), 3), rng.gamma(1, 1, 3) + 0.05
-    counts = rng.multinomial(6, np.full(4, 0.25))
-    arguments = (counts, topic_word, alpha)
+    arguments = (rng.multinomial(6, np.full(4, 0.25)), topic_word, alpha)
     assert oracle.log_probability_by_polynomial(*arguments) == pytest.approx(
         oracle.log_probability_by_enumeration(*arguments), rel=1e-12
     )
 
 
 def test_probabilities_of_all_documents_of_a_length_sum_to_one():
-    rng = np.random.default_rng(0)
-    topic_word, alpha = rng.dirichlet(np.ones(3), 2), np.array([0.3, 0.8])
+    topic_word, alpha = np.random.default_rng(0).dirichlet(np.ones(3), 2), np.array([0.3, 0.8])
     total = 0.0
     for a in range(5):
         for b in range(5 - a):

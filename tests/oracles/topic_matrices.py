@@ -4,8 +4,6 @@ Of the topics only what they were made of is used: topic_word, edge_topic, edge_
 half_length and log_partition. A topic matrix is Z (V, K).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,12 +1,10 @@
 """Topic coherence by lists, sets and loops: slow and obvious, and nothing of ours in it."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
 
 
-def windows_of(documents: list[list[str]], size: int | None) -> list[set[str]]:
+def windows_of(documents, size):
     """The words of every window; `size` None takes documents whole, and empty ones have none."""
     found = []
     for document in documents:
@@ -19,11 +17,11 @@ def windows_of(documents: list[list[str]], size: int | None) -> list[set[str]]:
     return found
 
 
-def count(windows: list[set[str]], *words: str) -> int:
+def count(windows, *words):
     return sum(all(word in window for word in words) for window in windows)
 
 
-def npmi(windows: list[set[str]], a: str, b: str) -> float:
+def npmi(windows, a, b):
     n, n_a, n_b, n_ab = len(windows), count(windows, a), count(windows, b), count(windows, a, b)
     if n_ab == 0:
         return -1.0
@@ -32,12 +30,9 @@ def npmi(windows: list[set[str]], a: str, b: str) -> float:
     return math.log(n_ab * n / (n_a * n_b)) / -math.log(n_ab / n)
 
 
-def topic_coherence(
-    windows: list[set[str]], words: list[str], measure: str, smoothing: float = 1.0
-) -> float:
+def topic_coherence(windows, words, measure, smoothing=1.0):
     """Of one topic; words that are in no window are left out."""
-    n = len(windows)
-    seen = [word for word in words if count(windows, word)]
+    n, seen = len(windows), [word for word in words if count(windows, word)]
     pairs = list(combinations(seen, 2))
     if not pairs:
         return math.nan

@@ -1,19 +1,12 @@
 """A family of topic models that the tests bring along: mixtures of unigrams, learned by EM."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from evaluation import methods
 from models import families
 from tests.unigrams.model import FAMILY
 from tests.unigrams.scoring import SCORINGS
 
-if TYPE_CHECKING:
-    import pytest
 
-
-def register(monkeypatch: pytest.MonkeyPatch | None = None) -> None:
+def register(monkeypatch=None):
     """Add the family to both registries, for good if there is no monkeypatch."""
     known, scored = (*families.FAMILIES, FAMILY), (*methods.SCORINGS, *SCORINGS)
     if monkeypatch is None:

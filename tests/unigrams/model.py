@@ -6,7 +6,7 @@ z_d ~ Categorical(π),  w_dn ~ φ_{z_d}   (Nigam, McCallum, Thrun & Mitchell 200
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from models.family import Family, TrainerSpec, ValidationInterval
 from models.parallel import effective_n_jobs
 from models.seed import seed_from
 from models.topics import TopicWords, checked_share, checked_topic_word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Floats = NDArray[np.float64]
 
@@ -37,22 +34,22 @@ class UnigramMixture(TopicWords):
 
     has_one_topic_per_document = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         topic_word, vectors = checked_topic_word(self.topic_word, share=self.share)
         self._freeze({"topic_word": topic_word, **vectors})
 
     @property
-    def word_share(self) -> Floats:
+    def word_share(self):
         return np.asarray(self.share @ self.topic_word)
 
-    def with_words(self, order: NDArray[np.intp]) -> Self:
+    def with_words(self, order):
         return type(self)(self.topic_word[:, order], self.share)
 
-    def smoothed(self, share: float) -> Self:
+    def smoothed(self, share):
         share = checked_share(share)
         return type(self)((1.0 - share) * self.topic_word + share / self.n_words, self.share)
 
-    def log_joint(self, counts: Any) -> Floats:
+    def log_joint(self, counts):
         """(D, K), log of π_k times the probability of a document's tokens in topic k."""
         with np.errstate(divide="ignore"):
             log_topic_word = np.log(self.topic_word)
@@ -61,11 +58,11 @@ class UnigramMixture(TopicWords):
         has_impossible = counts @ impossible.T.astype(float) > 0
         return np.where(has_impossible, -np.inf, found) + np.log(self.share)
 
-    def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
+    def transform(self, counts, *, n_jobs=None):
         del n_jobs
         return np.asarray(softmax(self.log_joint(self._check_counts(counts)), axis=1))
 
-    def proportions(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
+    def proportions(self, counts, *, n_jobs=None):
         return self.transform(counts, n_jobs=n_jobs)
 
 
@@ -105,25 +102,22 @@ class UnigramMixtureEM(TopicEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def check_settings(self) -> None:
+    def check_settings(self):
         self._check_integers({"n_topics": 1, "n_iter": 1}, ())
         effective_n_jobs(self.n_jobs)
 
-    def fit(self, X: Any, y: object = None) -> Self:
+    def fit(self, X, y=None):
         for _ in self.iterate(X, y):
             pass
         return self
 
-    def resume(self, X: Any, state: UnigramMixtureState | None) -> Self:
+    def resume(self, X, state):
         self._begin(X, state)
         return self
 
-    def iterate(
-        self, X: Any, y: object = None, state: UnigramMixtureState | None = None
-    ) -> Iterator[EMStep]:
+    def iterate(self, X, y=None, state=None):
         del y
-        counts = self._begin(X, state)
-        state = self.state_
+        counts, state = self._begin(X, state), self.state_
         while state.n_iterations < self.n_iter:
             responsibilities = softmax(self.topics_.log_joint(counts), axis=1)
             weights = (counts.T @ responsibilities).T + PSEUDO_COUNT
@@ -135,17 +129,16 @@ class UnigramMixtureEM(TopicEstimator):
             yield EMStep(state.n_documents, float(state.n_iterations))
 
     @property
-    def topics_(self) -> UnigramMixture:
+    def topics_(self):
         check_is_fitted(self, "state_")
         return UnigramMixture(self.state_.topic_word, self.state_.share)
 
-    def _begin(self, X: Any, state: UnigramMixtureState | None) -> Any:
+    def _begin(self, X, state):
         self.check_settings()
         counts = self._check_counts(X, reset=True)
         if state is None:
             seed, n_topics = seed_from(self.random_state), self.n_topics
-            rng = np.random.default_rng(seed)
-            topic_word = rng.dirichlet(np.ones(counts.shape[1]), n_topics)
+            topic_word = np.random.default_rng(seed).dirichlet(np.ones(counts.shape[1]), n_topics)
             state = UnigramMixtureState(topic_word, np.full(n_topics, 1 / n_topics), seed)
         elif state.topic_word.shape != (self.n_topics, counts.shape[1]):
             raise ValueError(f"the state is of topics {state.topic_word.shape}")

@@ -1,9 +1,5 @@
 """The likelihood of documents under a mixture of unigrams, which is a sum over its topics."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from scipy.special import logsumexp
 
@@ -11,13 +7,8 @@ from evaluation import LikelihoodEstimate
 from evaluation.family import Method, Scoring, Validation
 from tests.unigrams.model import UnigramMixture
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
-    from evaluation.document_blocks import DocumentBlock
-
-
-def exact(topics: UnigramMixture, documents: DocumentBlock, **_: Any) -> LikelihoodEstimate:
+def exact(topics, documents, **_):
     """Log-probability of each document's tokens in order."""
     n_tokens = documents.n_tokens
     return LikelihoodEstimate(
@@ -32,7 +23,7 @@ def exact(topics: UnigramMixture, documents: DocumentBlock, **_: Any) -> Likelih
     )
 
 
-def restricted(topics: UnigramMixture, words: NDArray[np.intp]) -> UnigramMixture:
+def restricted(topics, words):
     """The topics among the words, of shares as they are."""
     kept = topics.topic_word[:, words]
     return UnigramMixture(kept / kept.sum(axis=1, keepdims=True), topics.share)

@@ -24,9 +24,8 @@ X2 = np.array([[4, 3, 0], [0, 0, 3], [0, 0, 3]])
 
 def graph(parents, cardinalities, visible, **settings):
     """Of {"k": "", "i": "k"} and the like: single letters."""
-    return AllocationModel(
-        {name: tuple(of) for name, of in parents.items()}, cardinalities, tuple(visible), **settings
-    )
+    parents = {name: tuple(of) for name, of in parents.items()}
+    return AllocationModel(parents, cardinalities, tuple(visible), **settings)
 
 
 def chain(a=1.0, b=None):
@@ -99,19 +98,16 @@ def value_of(model, X, **settings):
 
 def with_random_prior(model, rng):
     """The same with Dirichlet parameters that are neither flat nor consistent."""
-    prior = {
-        group[0]: rng.gamma(1.0, 1.0, model.table_shape(group[0])) + 0.05
-        for group in model.table_groups()
-    }
-    sizes = dict(model.cardinalities)
-    return AllocationModel(
-        model.parents, sizes, model.visible, model.a, model.b, prior=prior, tied=model.tied
-    )
+    firsts = [group[0] for group in model.table_groups()]
+    prior = {name: rng.gamma(1.0, 1.0, model.table_shape(name)) + 0.05 for name in firsts}
+    of = (model.parents, dict(model.cardinalities), model.visible, model.a, model.b)
+    return AllocationModel(*of, prior=prior, tied=model.tied)
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 5))]
-)
+SLOW = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5)]
+
+
+@pytest.mark.parametrize("seed", [0, *SLOW])
 @pytest.mark.parametrize("name", MODELS)
 def test_it_is_the_sum_over_all_allocations_of_the_tokens(name, seed):
     rng = np.random.default_rng([seed, len(name)])
@@ -134,23 +130,22 @@ def test_it_is_the_sum_over_all_tensors(name):
         assert value_of(each, X) == pytest.approx(expected, rel=1e-11, abs=1e-11)
 
 
-def test_more_tokens_than_the_other_tests_have():
-    rng = np.random.default_rng(5)
-    model = AllocationModel.nmf(3, 3, 2, 0.7)
-    X = np.array([[3, 0, 1], [0, 2, 0], [1, 0, 2]])
-    expected = oracle.log_probability_by_tensors(model, X)
-    assert value_of(model, X) == pytest.approx(expected, rel=1e-11)
-    model = with_random_prior(AllocationModel.nmf(3, 3, 3, 0.7), rng)
-    X = np.array([[2, 0, 1], [0, 2, 0], [1, 0, 1]])
-    expected = oracle.log_probability_by_tensors(model, X)
-    assert value_of(model, X) == pytest.approx(expected, rel=1e-11)
-
-
-def test_the_default_rate():
+def test_the_matrices_of_the_paper_and_independence():
     model, given = AllocationModel.nmf(2, 2, 2, 0.5), AllocationModel.nmf(2, 2, 2, 0.5, 0.5 / 4)
     X = [[2, 0], [1, 1]]
     assert value_of(model, X) == value_of(given, X)
     assert value_of(model, X) == pytest.approx(oracle.log_probability_by_tensors(model, X))
+    rng, model = np.random.default_rng(5), AllocationModel.nmf(3, 3, 2, 0.7)
+    X = np.array([[3, 0, 1], [0, 2, 0], [1, 0, 2]])
+    other, Y = AllocationModel.nmf(3, 3, 3, 0.7), np.array([[2, 0, 1], [0, 2, 0], [1, 0, 1]])
+    for each, counts in ((model, X), (with_random_prior(other, rng), Y)):
+        expected = oracle.log_probability_by_tensors(each, counts)
+        assert value_of(each, counts) == pytest.approx(expected, rel=1e-11)
+    S, sizes = np.array([[2, 0], [1, 1]]), {"i": 2, "j": 2}
+    apart = graph({"i": "", "j": ""}, sizes, "ij", a=1.0, b=1.0)
+    joined = graph({"i": "", "j": "i"}, sizes, "ij", a=1.0, b=1.0)
+    assert math.exp(value_of(apart, S)) == pytest.approx(3.4332e-4, abs=5e-9)
+    assert math.exp(value_of(joined, S)) == pytest.approx(3.0518e-4, abs=5e-9)
 
 
 @pytest.mark.parametrize("n_missing", [2, 6])
@@ -163,7 +158,7 @@ def test_tokens_of_which_much_is_missing(n_missing):
             assert value_of(each, observed) == pytest.approx(expected, rel=1e-11)
 
 
-def test_values_that_the_prior_rules_out():
+def test_tokens_of_which_none_is_possible_or_there():
     prior = {"k": [1.0, 0.5], "i": [[0.0, 1.0], [2.0, 1.0]], "j": [[1.0, 1.0], [0.0, 3.0]]}
     sizes = {"k": 2, "i": 2, "j": 2}
     model = graph({"k": "", "i": "k", "j": "k"}, sizes, "ij", a=1.0, b=1.0, prior=prior)
@@ -172,9 +167,6 @@ def test_values_that_the_prior_rules_out():
     assert np.isfinite(expected)
     assert value_of(model, X) == pytest.approx(expected, rel=1e-11)
     assert value_of(model, [[1, 2], [1, 1]]) == -np.inf
-
-
-def test_no_token_at_all():
     model = AllocationModel.nmf(2, 2, 3, 2.0, 0.5)
     assert value_of(model, np.zeros((2, 2))) == pytest.approx(2 * math.log(0.5 / 1.5))
 
@@ -196,30 +188,16 @@ def test_the_matrices_of_the_paper(X, expected):
 def test_all_values_that_were_published(name):
     published = json.loads(shared_file(f"published/bam_published_{name}.json").read_text())
     X = np.array(published["X"])
-    found = [
-        [value_of(AllocationModel.nmf(*X.shape, K, a), X) for K in published["K"]]
-        for a in published["a"]
-    ]
+    models = [[AllocationModel.nmf(*X.shape, K, a) for K in published["K"]] for a in published["a"]]
+    found = [[value_of(model, X) for model in row] for row in models]
     assert_allclose(found, published["log_PX_exact"], rtol=0, atol=1e-8)
-
-
-def test_independence_is_better_even_of_counts_that_look_dependent():
-    """Example 3.2: S = [[2, 0], [1, 1]] with a = b = 1."""
-    S, sizes = np.array([[2, 0], [1, 1]]), {"i": 2, "j": 2}
-    apart = graph({"i": "", "j": ""}, sizes, "ij", a=1.0, b=1.0)
-    joined = graph({"i": "", "j": "i"}, sizes, "ij", a=1.0, b=1.0)
-    assert math.exp(value_of(apart, S)) == pytest.approx(3.4332e-4, abs=5e-9)
-    assert math.exp(value_of(joined, S)) == pytest.approx(3.0518e-4, abs=5e-9)
 
 
 @pytest.mark.parametrize("a", [0.01, 1.0, 30.0])
 def test_markov_equivalent_graphs_agree(a):
     sizes = {"i": 3, "j": 4, "k": 2}
-    equivalent = [
-        {"k": "", "i": "k", "j": "k"},
-        {"j": "", "k": "j", "i": "k"},
-        {"i": "", "k": "i", "j": "k"},
-    ]
+    fork, forth = {"k": "", "i": "k", "j": "k"}, {"j": "", "k": "j", "i": "k"}
+    equivalent = [fork, forth, {"i": "", "k": "i", "j": "k"}]
     values = [value_of(graph(each, sizes, "ij", a=a), X1) for each in equivalent]
     assert_allclose(values, values[0], rtol=1e-12)
     collider = graph({"i": "", "j": "", "k": "ij"}, sizes, "ij", a=a)  # is not equivalent
@@ -243,41 +221,33 @@ def test_all_tensors_of_a_total_sum_to_its_probability(model, total):
     assert summed == pytest.approx(math.exp(oracle.log_total(model, total)), rel=1e-12)
 
 
-def test_a_missing_value_is_a_sum_over_its_values():
+def test_a_missing_value_and_the_order_of_values():
     """One token without its j: p(X) is the sum over j, as its place in the order is known."""
-    model = AllocationModel.nmf(2, 3, 2, 0.8, 1.0)
-    known = [[0, 1], [1, 2], [1, 2]]
-    observed = CellCounts(np.array([*known, [0, -1]]), np.ones(4), model.shape)
-    logs = []
+    model, known = AllocationModel.nmf(2, 3, 2, 0.8, 1.0), [[0, 1], [1, 2], [1, 2]]
+    observed, logs = CellCounts(np.array([*known, [0, -1]]), np.ones(4), model.shape), []
     for j in range(3):
         filled = CellCounts(np.array([*known, [0, j]]), np.ones(4), model.shape)
         in_order = value_of(model, filled) - oracle.log_orders(filled.cells, filled.counts)
         logs.append(in_order + oracle.log_orders(observed.cells, observed.counts))
     assert value_of(model, observed) == pytest.approx(np.logaddexp.reduce(logs), rel=1e-12)
-
-
-def test_the_order_of_values_and_of_axes_is_of_no_account():
     rng = np.random.default_rng(2)
     X = rng.multinomial(12, np.full(24, 1 / 24)).reshape(2, 3, 4)
     expected = value_of(AllocationModel.cp(X.shape, 2), X)
     for axes in itertools.permutations(range(3)):
         turned = X.transpose(axes)
         turned = turned[rng.permutation(len(turned))]
-        assert value_of(AllocationModel.cp(turned.shape, 2), turned) == pytest.approx(
-            expected, rel=1e-12
-        )
+        found = value_of(AllocationModel.cp(turned.shape, 2), turned)
+        assert found == pytest.approx(expected, rel=1e-12)
     assert value_of(AllocationModel.cp(X.shape, 3), X) != pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", ["nmf, K=3", "chain", "v-structure", "hidden Markov"])
 def test_renaming_hidden_values_saves_states_and_changes_nothing(name, seed, monkeypatch):
-    rng = np.random.default_rng(seed)
-    model = MODELS[name](0.7, 0.2)
+    rng, model = np.random.default_rng(seed), MODELS[name](0.7, 0.2)
     observed = counts_of(model, 6, rng)
     frontier = frontier_of(model, observed)
-    expected = frontier.log_probability()
-    plain = frontier_of(model, observed)
+    expected, plain = frontier.log_probability(), frontier_of(model, observed)
     monkeypatch.setattr(plain, "renamed", [])
     assert plain.log_probability() == pytest.approx(expected, rel=1e-12)
     assert frontier.max_states < plain.max_states
@@ -294,30 +264,20 @@ def test_states_that_are_not_merged_change_nothing(monkeypatch):
     assert value_of(model, X) == pytest.approx(expected, rel=1e-12)
 
 
-def test_many_tokens_of_few_cells():
+def test_many_tokens_large_matrices_and_separate_parts():
     """Counts beyond what a byte holds: two documents with one word each, and K = 2."""
-    model = AllocationModel.nmf(2, 1, 2, 1.0, 0.01)
-    n = 300
-    found = value_of(model, [[n], [1]])
-    logs = []
+    model, n = AllocationModel.nmf(2, 1, 2, 1.0, 0.01), 300
+    found, logs = value_of(model, [[n], [1]]), []
     for k, other in itertools.product(range(n + 1), range(2)):
         S = np.zeros((2, 2, 1), dtype=int)
         S[:, 0, 0] = k, n - k
         S[other, 1, 0] = 1
         logs.append(oracle.log_probability_of_tensor(model, S))
     assert found == pytest.approx(np.logaddexp.reduce(logs), rel=1e-12)
-
-
-def test_a_large_matrix_of_rank_one_is_no_effort():
-    rng = np.random.default_rng(0)
-    X = rng.poisson(2.0, size=(60, 70))
+    X = np.random.default_rng(0).poisson(2.0, size=(60, 70))
     model = AllocationModel.nmf(60, 70, 1, 1.0, 1.0)
     apart = graph({"i": "", "j": ""}, {"i": 60, "j": 70}, "ij", a=1.0, b=1.0)
     assert value_of(model, X) == pytest.approx(value_of(apart, X), rel=1e-12)
-
-
-def test_parts_that_share_nothing_hidden_are_summed_apart():
-    """The square of one part's states would be needed otherwise."""
     sizes = {"k": 3, "i": 4, "l": 3, "j": 4}
     model = graph({"k": "", "i": "k", "l": "", "j": "l"}, sizes, "ij", a=1.0, b=1.0)
     X = np.random.default_rng(0).poisson(3.0, size=(4, 4))
@@ -325,9 +285,8 @@ def test_parts_that_share_nothing_hidden_are_summed_apart():
     assert value_of(model, X) == pytest.approx(value_of(apart, X), rel=1e-12)
 
 
-def test_what_takes_too_much_memory_is_refused():
-    model = AllocationModel.nmf(5, 4, 3)
-    X = np.random.default_rng(0).poisson(1.5, size=(5, 4))
+def test_memory_is_refused_or_accepted():
+    model, X = AllocationModel.nmf(5, 4, 3), np.random.default_rng(0).poisson(1.5, size=(5, 4))
     with pytest.raises(MarginalCostError, match=r'states after \d+ of \d+ tokens.*"smc"') as found:
         value_of(model, X, max_memory=2**18)
     error = found.value
@@ -336,20 +295,22 @@ def test_what_takes_too_much_memory_is_refused():
     assert error.n_states > 1000
     with pytest.raises(MarginalCostError, match="after 0 of"):
         value_of(model, X, max_memory=1)
-
-
-def test_memory_that_is_enough_is_accepted():
     model = AllocationModel.nmf(3, 4, 4)
     assert value_of(model, X1, max_memory=2**17) == value_of(model, X1, max_memory=MAX_MEMORY)
+    model = AllocationModel.hidden_markov(50, 3, 2)
+    counts = CellCounts(np.zeros((1, 50), dtype=int), [1], model.shape)
+    with pytest.raises(MarginalCostError, match="smc"):
+        exact(model, counts)
+    many = CellCounts([[0, 0]], [10**9], (2, 2))
+    with pytest.raises(MarginalCostError):
+        exact(AllocationModel.nmf(2, 2, 2), many)
 
 
-@pytest.mark.parametrize(
-    ("max_memory", "error"),
-    [(0, ValueError), (-5, ValueError), (1.5, TypeError), (True, TypeError)],
-)
-def test_memory_must_be_a_number_of_bytes(max_memory, error):
-    with pytest.raises(error, match="max_memory"):
-        value_of(AllocationModel.nmf(3, 4, 2), X1, max_memory=max_memory)
+def test_memory_must_be_a_number_of_bytes():
+    for max_memory in (0, -5, 1.5, True):
+        error = ValueError if max_memory in {0, -5} else TypeError
+        with pytest.raises(error, match="max_memory"):
+            value_of(AllocationModel.nmf(3, 4, 2), X1, max_memory=max_memory)
 
 
 def frontier_of(model, observed):
@@ -374,17 +335,6 @@ def test_sizes_far_beyond_enumeration(model, shape, n_tokens):
 
 @pytest.mark.slow
 def test_a_matrix_of_forty_tokens_and_three_topics():
-    rng = np.random.default_rng(0)
-    X = rng.multinomial(40, np.full(36, 1 / 36)).reshape(6, 6)
+    X = np.random.default_rng(0).multinomial(40, np.full(36, 1 / 36)).reshape(6, 6)
     model = AllocationModel.nmf(6, 6, 3)
     assert value_of(model, X) == pytest.approx(value_of(model, X.T), rel=1e-12)
-
-
-def test_joint_values_that_are_too_many_to_list_are_refused_at_once():
-    model = AllocationModel.hidden_markov(50, 3, 2)
-    counts = CellCounts(np.zeros((1, 50), dtype=int), [1], model.shape)
-    with pytest.raises(MarginalCostError, match="smc"):
-        exact(model, counts)
-    many = CellCounts([[0, 0]], [10**9], (2, 2))
-    with pytest.raises(MarginalCostError):
-        exact(AllocationModel.nmf(2, 2, 2), many)

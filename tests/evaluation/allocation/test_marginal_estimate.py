@@ -14,7 +14,7 @@ def estimate_of(repeats):
     return MarginalEstimate.of_repeats(np.asarray(repeats, dtype=float), "smc", 7, 100, path)
 
 
-def test_the_mean_is_of_probabilities_and_not_of_their_logs():
+def test_means_of_probabilities_however_small():
     repeats = np.log([0.1, 0.2, 0.6])
     found = estimate_of(repeats)
     assert found.log_marginal == pytest.approx(math.log(0.3), rel=1e-14)
@@ -24,9 +24,6 @@ def test_the_mean_is_of_probabilities_and_not_of_their_logs():
     assert (found.method, found.direction) == ("smc", "unbiased")
     assert (found.n_tokens, found.n_particles) == (7, 100)
     np.testing.assert_array_equal(found.repeats, repeats)
-
-
-def test_probabilities_too_small_for_a_number():
     found = estimate_of(np.log([0.1, 0.2, 0.6]) - 5000)
     assert found.log_marginal == pytest.approx(math.log(0.3) - 5000, rel=1e-14)
     assert found.standard_error == pytest.approx(
@@ -34,25 +31,15 @@ def test_probabilities_too_small_for_a_number():
     )
 
 
-def test_repeats_that_are_equal_have_no_error():
+def test_equal_single_and_zero_repeats():
     found = estimate_of([-3.0, -3.0])
-    assert found.log_marginal == -3.0
-    assert found.standard_error == 0
-
-
-def test_one_repeat_says_nothing_of_its_error():
+    assert (found.log_marginal, found.standard_error) == (-3.0, 0)
     found = estimate_of([-12.5])
     assert found.log_marginal == -12.5
     assert math.isnan(found.standard_error)
-
-
-def test_an_estimate_of_zero_among_others_counts():
     found = estimate_of([-math.inf, math.log(0.5)])
     assert found.log_marginal == pytest.approx(math.log(0.25))
     assert found.standard_error == pytest.approx(1.0)
-
-
-def test_nothing_but_zeros():
     found = estimate_of([-math.inf, -math.inf])
     assert found.log_marginal == -math.inf
     assert math.isnan(found.standard_error)

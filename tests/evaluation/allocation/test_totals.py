@@ -33,12 +33,11 @@ def test_what_its_authors_published(name, X, mode):
 
 @pytest.mark.parametrize(("X", "K", "mode"), [(X3, 1, 12), (X4, 2, 10)])
 def test_the_modes_of_example_3_4(X, K, mode):
-    model = AllocationModel.nmf(2, 2, K, 4.0, 0.01)
-    totals = np.arange(9, 20)
+    model, totals = AllocationModel.nmf(2, 2, K, 4.0, 0.01), np.arange(9, 20)
     assert totals[log_marginal_by_total(model, X, ONE, totals).argmax()] == mode
 
 
-def test_the_sum_over_what_two_missing_cells_hold():
+def test_what_is_missing_and_what_is_not():
     model = AllocationModel.nmf(2, 2, 2, 0.7, 0.4)
     X, missing = np.array([[1, 0], [0, 1]]), np.array([[False, True], [True, False]])
     found = log_marginal_by_total(model, X, missing, [2, 3, 5])
@@ -49,19 +48,12 @@ def test_the_sum_over_what_two_missing_cells_hold():
             if one + other == T - 2
         ]
         assert value == pytest.approx(np.logaddexp.reduce(logs), rel=1e-11)
-
-
-def test_all_cells_missing_leave_the_total_alone():
     model = AllocationModel.nmf(2, 2, 2, 0.7, 0.4)
     found = log_marginal_by_total(model, np.zeros((2, 2)), np.full((2, 2), True), range(4))
     assert_allclose(found, [oracle.log_total(model, T) for T in range(4)], rtol=1e-12)
-
-
-def test_nothing_missing_leaves_one_total():
     model = AllocationModel.nmf(2, 2, 2, 0.7, 0.4)
     found = log_marginal_by_total(model, X4, np.zeros((2, 2), dtype=bool), [8, 9, 10])
-    expected = oracle.log_probability_by_tensors(model, X4)
-    assert_allclose(found, [-math.inf, expected, -math.inf])
+    assert_allclose(found, [-math.inf, oracle.log_probability_by_tensors(model, X4), -math.inf])
 
 
 def test_another_method():
@@ -79,31 +71,22 @@ def test_another_method():
     assert_allclose(found, log_marginal_by_total(model, X3, ONE, [10, 9]))
 
 
-def test_the_rate_must_be_given():
+def test_what_does_not_fit_or_is_too_much_is_refused():
     with pytest.raises(ValueError, match="b must be given"):
         log_marginal_by_total(AllocationModel.nmf(2, 2, 2, 4.0), X3, ONE, [10])
-
-
-def test_too_many_ways_are_refused():
     model = AllocationModel.nmf(5, 5, 2, 4.0, 0.01)
     with pytest.raises(
         ValueError, match=r"totals: 8 of 8 tokens .* 25 missing cells in 10,518,300"
     ):
         log_marginal_by_total(model, np.zeros((5, 5)), np.full((5, 5), True), [8])
-
-
-@pytest.mark.parametrize(
-    ("X", "is_missing", "totals", "message"),
-    [
+    for X, is_missing, totals, message in (
         (X3, [[0, 1], [0, 0]], [10], "is_missing must be an array of bool"),
         (X3, [True, False], [10], "is_missing must be an array of bool"),
         (X3, ~ONE, [10], "X must be 0 where is_missing"),
         (X3, ONE, [10.5], "totals"),
         (X3, ONE, 10, "totals"),
         (X3[:1], ONE[:1], [10], "X must have the shape"),
-    ],
-)
-def test_what_does_not_fit_is_refused(X, is_missing, totals, message):
-    model = AllocationModel.nmf(2, 2, 2, 4.0, 0.01)
-    with pytest.raises(ValueError, match=message):
-        log_marginal_by_total(model, X, np.asarray(is_missing), totals)
+    ):
+        model = AllocationModel.nmf(2, 2, 2, 4.0, 0.01)
+        with pytest.raises(ValueError, match=message):
+            log_marginal_by_total(model, X, np.asarray(is_missing), totals)

@@ -1,7 +1,5 @@
 """Small models with everything that may be awkward, and their documents."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from models import GammaPoissonTopics

@@ -1,7 +1,5 @@
 """LDA's estimators of tilted topics: as exact, unbiased or bounding as they are for LDA."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -30,10 +28,8 @@ def test_what_is_told_of_documents(method):
     topics, counts = model_of(0), documents()
     found = log_likelihood(topics, counts, method, random_state=0)
     assert (found.method, found.convention) == (method, "bag-and-length")
-    assert (
-        found.direction
-        == log_likelihood(LDATopics([[0.5, 0.5]], [1.0]), [[1, 1]], method).direction
-    )
+    one_topic = LDATopics([[0.5, 0.5]], [1.0])
+    assert found.direction == log_likelihood(one_topic, [[1, 1]], method).direction
     assert found.log_likelihood[4] == pytest.approx(topics.tilted.log_empty, rel=1e-12)
     assert found.n_documents == 9
     truth = np.array([truth_of(topics, document) for document in counts])
@@ -59,23 +55,21 @@ def test_the_bound_is_below():
     assert (bound <= log_likelihood(topics, counts, "exact").log_likelihood + 1e-9).all()
 
 
+def test_the_name_of_an_estimator_stays():
+    assert by_lda(variational_bound).__doc__ == variational_bound.__doc__
+
+
 @pytest.mark.parametrize("method", SAMPLING)
 def test_samples_are_unbiased(method):
-    """On each of a few documents, many times."""
     # Shapes above 1, so that no assignment is too rare for 8000 samples and weighs all the more.
     phi = [[0.5, 0.3, 0.2, 0.4], [0.1, 0.2, 0.7, 0.3]]
     topics, n_times = GammaPoissonTopics(phi, [1.5, 2.0], [0.4, 0.3]), 400
     few = np.array([[1, 0, 1, 0], [0, 2, 0, 1], [2, 0, 0, 1]])
     truth = [truth_of(topics, document) for document in few]
-    counts = np.tile(few, (n_times, 1))
-    found = log_likelihood(topics, counts, method, n_samples=20, random_state=0)
+    found = log_likelihood(topics, np.tile(few, (n_times, 1)), method, n_samples=20, random_state=0)
     ratios = np.exp(found.log_likelihood.reshape(n_times, 3) - truth)
     error = ratios.std(axis=0) / math.sqrt(n_times)
     assert (np.abs(ratios.mean(axis=0) - 1) < 4 * error + 1e-9).all()
     # Negative control: without the number of tokens in the normalisation of scores.
     wrong = ratios * np.exp(-log_factor(topics, sparse.csr_array(few)) + topics.tilted.log_empty)
     assert (np.abs(wrong.mean(axis=0) - 1) > 4 * wrong.std(axis=0) / math.sqrt(n_times)).any()
-
-
-def test_the_name_of_an_estimator_stays():
-    assert by_lda(variational_bound).__doc__ == variational_bound.__doc__

@@ -1,7 +1,5 @@
 """The exact likelihood against sums over partitions, quadrature, and the laws of probability."""
 
-from __future__ import annotations
-
 import itertools
 import json
 
@@ -26,8 +24,7 @@ def exactly(topics, counts):
 
 @st.composite
 def models_and_documents(draw, most_topics=3, most_words=3, most_tokens=3):
-    n_topics = draw(st.integers(1, most_topics))
-    n_words = draw(st.integers(1, most_words))
+    n_topics, n_words = draw(st.integers(1, most_topics)), draw(st.integers(1, most_words))
 
     def numbers(low, high, n):
         return draw(st.lists(st.floats(low, high), min_size=n, max_size=n))
@@ -38,9 +35,6 @@ def models_and_documents(draw, most_topics=3, most_words=3, most_tokens=3):
     assume(topic_word.any() and (topic_word.max(axis=0)[np.array(document) > 0] > 0).all())
     shape, probability = numbers(0.05, 6, n_topics), numbers(0.01, 0.99, n_topics)
     return topic_word, shape, probability, document
-
-
-# --- the oracles, against each other --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("document", [[0, 0, 0], [1, 0, 2], [3, 1, 0]])
@@ -55,20 +49,13 @@ def test_the_oracles_agree_on_one_topic(document):
         assert found == pytest.approx(expected, rel=1e-9)
 
 
-# --- the exact estimator --------------------------------------------------------------------------
-
-
 @settings(max_examples=40)
 @given(models_and_documents())
 def test_all_partitions_and_quadrature(case):
     *arrays, document = case
     found = exactly(GammaPoissonTopics(*arrays), [document])[0]
-    assert found == pytest.approx(
-        oracle.log_probability_by_partitions(document, *arrays), rel=1e-10, abs=1e-10
-    )
-    assert found == pytest.approx(
-        oracle.log_probability_by_quadrature(document, *arrays), rel=1e-10, abs=1e-10
-    )
+    for truth in (oracle.log_probability_by_partitions, oracle.log_probability_by_quadrature):
+        assert found == pytest.approx(truth(document, *arrays), rel=1e-10, abs=1e-10)
 
 
 @settings(max_examples=40)
@@ -82,8 +69,7 @@ def test_one_topic_is_a_negative_multinomial(case):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_longer_documents_of_two_topics(seed):
-    topics = model_of(seed)
-    counts = np.random.default_rng(seed).poisson(6, size=(5, 4))
+    topics, counts = model_of(seed), np.random.default_rng(seed).poisson(6, size=(5, 4))
     expected = [truth_of(topics, document) for document in counts]
     assert_allclose(exactly(topics, counts), expected, rtol=1e-10)
 
@@ -143,7 +129,6 @@ def test_a_document_without_tokens():
     topics = GammaPoissonTopics([[0.5, 0.0, 0.2], [0.1, 0.0, 0.0]], [0.6, 1.1], [0.3, 0.25])
     found = log_likelihood(topics, [[0, 0, 0], [1, 0, 0]], "exact")
     assert found.log_likelihood[0] == topics.tilted.log_empty
-    assert topics.tilted.log_empty == pytest.approx(
-        oracle.log_probability_by_partitions([0, 0, 0], *arrays_of(topics)), rel=1e-12
-    )
+    truth = oracle.log_probability_by_partitions([0, 0, 0], *arrays_of(topics))
+    assert topics.tilted.log_empty == pytest.approx(truth, rel=1e-12)
     assert found.n_documents == 2  # having no tokens is an outcome as any

@@ -1,7 +1,5 @@
 """The harmonic mean: right where a chain sees everything, too high where it does not."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -41,15 +39,13 @@ def test_scores_are_of_the_posterior():
     q[0, :2], prior[:2] = [0.5, 0.25], [0.7, 1.2]
     expected = np.zeros(8)
     expected[:2] = [-1.0, 0.0]  # what is recorded is then n log(q u) + u_0
-    rng = np.random.default_rng(0)
-    n = np.array([1])
+    rng, n = np.random.default_rng(0), np.array([1])
     with_first = log_probabilities_of_posterior(q, n, prior, expected, 40_000, rng)
     rng = np.random.default_rng(0)
     without = log_probabilities_of_posterior(q, n, prior, 0 * expected, 40_000, rng)
     scores = (with_first - without)[::4]  # nearly independent
     # The word is of topic 0 in proportion to q r.
-    share = 0.5 * 0.7 / (0.5 * 0.7 + 0.25 * 1.2)
-    error = scores.std() / math.sqrt(len(scores))
+    share, error = 0.5 * 0.7 / (0.5 * 0.7 + 0.25 * 1.2), scores.std() / math.sqrt(len(scores))
     assert abs(scores.mean() - (0.7 + share)) < 4.5 * error
     assert abs(scores.mean() - 0.7) > 4.5 * error  # negative control: the prior's
 
@@ -73,8 +69,7 @@ def test_too_high_where_the_prior_is_wide():
 
 
 def test_exact_with_a_topic_that_hardly_varies():
-    topics = GammaPoissonTopics([[0.3, 0.7, 1e-250]], [1e9], [1e-9])
-    counts = [[3, 2, 0], [0, 1, 2]]
+    topics, counts = GammaPoissonTopics([[0.3, 0.7, 1e-250]], [1e9], [1e-9]), [[3, 2, 0], [0, 1, 2]]
     found = harmonic(topics, counts, n_samples=50, random_state=0)
     truth = log_likelihood(topics, counts, "exact").log_likelihood
     assert_allclose(found.log_likelihood, truth, atol=1e-3)
@@ -86,8 +81,7 @@ def test_what_is_told_of_documents():
     topics = model_of(0)
     found = harmonic(topics, counts, random_state=0)
     assert (found.method, found.convention) == ("harmonic-mean", "bag-and-length")
-    assert found.direction == "upward biased"
-    assert found.log_likelihood[4] == topics.tilted.log_empty
+    assert (found.direction, found.log_likelihood[4]) == ("upward biased", topics.tilted.log_empty)
     assert found.n_samples.tolist() == [1000] * 4 + [0] + [1000] * 4
     others = np.arange(9) != 4
     assert (found.standard_error[others] > 0).all()

@@ -1,7 +1,5 @@
 """The distribution of lengths against SciPy's, and where numbers get large."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -16,8 +14,7 @@ from tests.oracles.gamma_poisson_likelihood import length_probabilities, simulat
 
 @pytest.mark.parametrize(("r", "p"), [(0.3, 0.01), (2.5, 0.5), (40.0, 0.9)])
 def test_of_one_topic_it_is_negative_binomial(r, p):
-    topics = GammaPoissonTopics([[0.5, 1.2]], [r], [p])
-    n = np.arange(160)
+    topics, n = GammaPoissonTopics([[0.5, 1.2]], [r], [p]), np.arange(160)
     expected = stats.nbinom.logpmf(n, r, (1 - p) / (1 - p + 1.7 * p))
     assert_allclose(log_length_probability(topics, n), expected, rtol=1e-11)
 
@@ -47,27 +44,27 @@ def test_the_recursion_scales_large_numbers_down():
     assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_lengths_so_improbable_that_they_underflow():
-    topics = GammaPoissonTopics([[0.5, 1.2]], [0.3], [0.01])
-    n = np.arange(300)
+def test_thousands_of_tokens_and_lengths_that_underflow():
+    topics, n = GammaPoissonTopics([[0.5, 1.2]], [0.3], [0.01]), np.arange(300)
     expected = stats.nbinom.logpmf(n, 0.3, 0.99 / (0.99 + 0.017))
     assert_allclose(log_length_probability(topics, n), expected, rtol=1e-11)
-
-
-def test_documents_of_any_length_if_topics_agree():
     one = GammaPoissonTopics.from_lda(np.full((2, 3), 1 / 3), [0.3, 0.4], 0.999)
     n = np.array([0, 7, 10**6, 10**9])
     assert_allclose(log_length_probability(one, n), stats.nbinom.logpmf(n, 0.7, 1e-3), rtol=1e-9)
     other = GammaPoissonTopics([[1.0], [1.0]], [0.3, 0.4], [0.999, 0.9])
     with pytest.raises(ValueError, match=r"1,000,000 tokens: .*bag-and-length"):
         log_length_probability(other, n[:3])
-
-
-def test_a_topic_without_words_has_no_part_in_it():
     one = GammaPoissonTopics([[0.5, 1.2]], [0.7], [0.4])
-    two = GammaPoissonTopics([[0.5, 1.2], [0.0, 0.0]], [0.7, 5.0], [0.4, 0.9])
-    n = np.arange(20)
+    two, n = GammaPoissonTopics([[0.5, 1.2], [0.0, 0.0]], [0.7, 5.0], [0.4, 0.9]), np.arange(20)
     assert_allclose(log_length_probability(two, n), log_length_probability(one, n), rtol=1e-13)
+
+
+def test_shapes_and_refusals():
+    topics = model_of(0)
+    assert log_length_probability(topics, []).shape == (0,)
+    assert log_length_probability(topics, [0])[0] == pytest.approx(topics.tilted.log_empty)
+    with pytest.raises(ValueError, match="cannot have -1"):
+        log_length_probability(topics, [3, -1])
 
 
 def test_lengths_of_drawn_documents():
@@ -79,11 +76,3 @@ def test_lengths_of_drawn_documents():
     assert stats.chisquare(observed, expected).pvalue > 1e-4
     # Negative control: lengths of documents one token longer.
     assert stats.chisquare(np.roll(observed, 1), expected).pvalue < 1e-4
-
-
-def test_shapes_and_refusals():
-    topics = model_of(0)
-    assert log_length_probability(topics, []).shape == (0,)
-    assert log_length_probability(topics, [0])[0] == pytest.approx(topics.tilted.log_empty)
-    with pytest.raises(ValueError, match="cannot have -1"):
-        log_length_probability(topics, [3, -1])

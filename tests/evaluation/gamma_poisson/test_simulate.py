@@ -1,7 +1,5 @@
 """Simulated documents and their topics have their distribution, and certificates hold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -20,18 +18,14 @@ def model(seed=0, n_topics=3, n_words=8):
     )
 
 
-def test_lengths_have_their_law():
+def test_lengths_and_words_have_their_laws():
     topics = model()
     counts, _ = simulated_documents(topics, 20_000, np.random.default_rng(1))
-    lengths = np.asarray(counts.sum(axis=1)).ravel()
-    most = 25
+    lengths, most = np.asarray(counts.sum(axis=1)).ravel(), 25
     expected = np.exp(log_length_probability(topics, np.arange(most)))
     expected = np.append(expected, 1 - expected.sum()) * len(lengths)
     found = np.bincount(np.minimum(lengths, most), minlength=most + 1)
     assert stats.chisquare(found, expected).pvalue > 1e-3
-
-
-def test_words_have_their_means_and_topics_their_words():
     topics = model(1)
     counts, topic_of = simulated_documents(topics, 20_000, np.random.default_rng(2))
     dense = counts.toarray()
@@ -45,11 +39,15 @@ def test_words_have_their_means_and_topics_their_words():
         assert stats.chisquare(of_topic, share * of_topic.sum()).pvalue > 1e-3
 
 
-def test_documents_that_nobody_could_hold():
+def test_what_nobody_could_hold_or_certify():
+    endless = GammaPoissonTopics([[1.0, 2.0]], [5.0], [1 - 1e-9])
     with pytest.raises(ValueError, match="tokens: too many to simulate"):
-        simulated_documents(
-            GammaPoissonTopics([[1.0, 2.0]], [5.0], [1 - 1e-9]), 3, np.random.default_rng(0)
-        )
+        simulated_documents(endless, 3, np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"scores .* of .* tokens"):
+        certify(model(), np.full(9, 9), "completion", random_state=0)
+    empty = GammaPoissonTopics([[1e-9, 1e-9]], [1e-3], [0.1])
+    with pytest.raises(ValueError, match="documents without tokens"):
+        certify(empty, np.full(9, 9), "exact", random_state=0)
 
 
 @pytest.mark.parametrize(
@@ -57,17 +55,8 @@ def test_documents_that_nobody_could_hold():
     [("exact", True), ("left-to-right-sequential", True), ("harmonic-mean", False)],
 )
 def test_a_certificate_tells_right_from_wrong(method, consistent):
-    found = certify(
-        model(2, 4, 30), np.full(60, 9), method, n_samples=100, n_temperatures=100, random_state=0
-    )
+    settings = {"n_samples": 100, "n_temperatures": 100, "random_state": 0}
+    found = certify(model(2, 4, 30), np.full(60, 9), method, **settings)
     assert found.consistent is consistent
     assert found.gap < 0.1
     assert 40 < found.n_documents <= 60  # those without tokens are left out
-
-
-def test_what_cannot_be_certified():
-    with pytest.raises(ValueError, match=r"scores .* of .* tokens"):
-        certify(model(), np.full(9, 9), "completion", random_state=0)
-    empty = GammaPoissonTopics([[1e-9, 1e-9]], [1e-3], [0.1])
-    with pytest.raises(ValueError, match="documents without tokens"):
-        certify(empty, np.full(9, 9), "exact", random_state=0)

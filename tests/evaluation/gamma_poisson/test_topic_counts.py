@@ -1,7 +1,5 @@
 """The parts of a Gibbs sweep: each is drawn from what it should be drawn from."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -12,7 +10,7 @@ from evaluation.gamma_poisson.topic_counts import TOKENS_A_TOPIC, draw_scores, r
 from tests.oracles.gamma_poisson_likelihood import log_negative_multinomial, partitions_of
 
 
-def test_scores_are_gamma():
+def test_scores_and_tokens_of_the_only_possible_topic():
     rng = np.random.default_rng(0)
     shape, rate, scores = np.array([0.3, 2.5, 0.0]), np.array([0.1, 4.0, 1.0]), np.empty(3)
     drawn = np.array(
@@ -24,6 +22,12 @@ def test_scores_are_gamma():
         wrong = stats.gamma(shape[k] * 1.15, scale=1 / rate[k])
         assert stats.kstest(drawn[:, k], wrong.cdf).pvalue < 1e-4
     assert not drawn[:, 2].any()
+    for n in (3, 1000):
+        counts = np.zeros(8)
+        spread(
+            np.array([0.0, 0, 0, 1e-300, 0, 0, 0, 0]), 1e-300, n, counts, np.random.default_rng(0)
+        )
+        assert counts.tolist() == [0, 0, 0, n, 0, 0, 0, 0]
 
 
 P = np.array([0.2, 0.0, 0.5, 0.1, 0.15, 0.05, 0.0, 0.0]) * 3.0
@@ -31,7 +35,6 @@ P = np.array([0.2, 0.0, 0.5, 0.1, 0.15, 0.05, 0.0, 0.0]) * 3.0
 
 @pytest.mark.parametrize("n", [1, TOKENS_A_TOPIC * 8 - 1, TOKENS_A_TOPIC * 8, 500])
 def test_tokens_are_spread_multinomially(n):
-    """Means and covariances, by one token at a time and by binomial numbers."""
     rng = np.random.default_rng(n)
     total, n_draws = P.sum(), 10_000
     drawn = np.zeros((n_draws, 8))
@@ -43,21 +46,11 @@ def test_tokens_are_spread_multinomially(n):
     centred = (drawn - n * share) / math.sqrt(n)
     products = np.einsum("di,dj->dij", centred, centred)
     error = products.std(axis=0) / math.sqrt(n_draws)
-    expected = np.diag(share) - np.outer(share, share)
-    possible = np.outer(P > 0, P > 0)
+    expected, possible = np.diag(share) - np.outer(share, share), np.outer(P > 0, P > 0)
     z = np.abs(products.mean(axis=0) - expected)[possible] / error[possible]
     assert (z < 4.5).all()  # 15 different ones
     z = np.abs(centred.mean(axis=0))[P > 0] / (centred.std(axis=0)[P > 0] / math.sqrt(n_draws))
     assert (z < 4).all()
-
-
-def test_only_one_topic_is_possible():
-    for n in (3, 1000):
-        counts = np.zeros(8)
-        spread(
-            np.array([0.0, 0, 0, 1e-300, 0, 0, 0, 0]), 1e-300, n, counts, np.random.default_rng(0)
-        )
-        assert counts.tolist() == [0, 0, 0, n, 0, 0, 0, 0]
 
 
 def test_sweeps_have_the_distribution_of_topic_counts_given_the_first_words():

@@ -1,7 +1,5 @@
 """A word's count given topic counts of others: against sums over all partitions."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -35,8 +33,7 @@ def coefficient_of(n, shape, success):
 def log_conditional(n, shape, success):
     """log p(y | x_<w) as the kernels are used: by shares of the largest success."""
     shape, success = padded(shape), padded(success)
-    largest = success.max()
-    kept = shape @ np.log1p(-success)
+    largest, kept = success.max(), shape @ np.log1p(-success)
     return coefficient_of(n, shape, success / largest) + n * math.log(largest) + kept
 
 
@@ -66,11 +63,6 @@ def test_large_counts_and_extreme_probabilities(n, shape, success):
     assert log_conditional(n, shape, [success] * 2) == pytest.approx(expected, rel=1e-9)
 
 
-def test_topics_of_which_one_hardly_has_the_word():
-    alone = log_negative_binomial(400, 0.7, 0.2)
-    assert log_conditional(400, [0.7, 5.0], [0.2, 1e-200]) == pytest.approx(alone, rel=1e-11)
-
-
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_topic_counts_are_drawn_given_the_count(n):
     """All partitions, by a chi-squared test; drawing tokens by expected scores does not pass it."""
@@ -95,7 +87,7 @@ def test_topic_counts_are_drawn_given_the_count(n):
         assert stats.chisquare(observed, 10_000 * alone).pvalue < 1e-4
 
 
-def test_hundreds_of_tokens_are_drawn_without_over_or_underflow():
+def test_tokens_of_hundreds_and_their_weight():
     n, shape, success = 800, padded([600.0, 900.0]), padded([1.0, 1.0])
     sums, coefficients = np.empty(n + 1), np.empty(n + 1)
     log_coefficient(n, shape, success, np.empty(8), sums, coefficients)
@@ -108,6 +100,14 @@ def test_hundreds_of_tokens_are_drawn_without_over_or_underflow():
     law = stats.betabinom(n, 600, 900)  # of two topics with the same success
     assert abs(np.mean(drawn) - law.mean()) < 4 * law.std() / math.sqrt(300)
     assert np.std(drawn) == pytest.approx(law.std(), rel=4 / math.sqrt(600))
+    for n in (1, FEW, FEW + 1, 700):
+        for a, rho in ((1e-40, 0.5), (0.7, 1e-10), (2.0, 1 - 1e-10)):
+            shape, success, kept = padded([a]), padded([1.0]), padded([1 - rho], fill=1.0)
+            room, rng = (np.empty(8), np.empty(8)), np.random.default_rng(0)
+            found = log_proposal_mean(n, shape, success, kept, 1, room, rng)
+            assert found == pytest.approx(coefficient_of(n, shape, success), rel=1e-7)
+    alone = log_negative_binomial(400, 0.7, 0.2)
+    assert log_conditional(400, [0.7, 5.0], [0.2, 1e-200]) == pytest.approx(alone, rel=1e-11)
 
 
 @pytest.mark.parametrize("n_proposals", [1, 3])
@@ -128,13 +128,3 @@ def test_proposals_are_unbiased(n, n_proposals):
     assert z(ratios) < 4
     # Negative control: the mean of logarithms instead.
     assert z(1 + np.log(ratios)) > 4
-
-
-def test_a_proposal_of_many_tokens_is_its_weight():
-    """One topic: every proposal is the same, and exact, by products and by Γ alike."""
-    for n in (1, FEW, FEW + 1, 700):
-        for a, rho in ((1e-40, 0.5), (0.7, 1e-10), (2.0, 1 - 1e-10)):
-            shape, success, kept = padded([a]), padded([1.0]), padded([1 - rho], fill=1.0)
-            room, rng = (np.empty(8), np.empty(8)), np.random.default_rng(0)
-            found = log_proposal_mean(n, shape, success, kept, 1, room, rng)
-            assert found == pytest.approx(coefficient_of(n, shape, success), rel=1e-7)

@@ -1,7 +1,5 @@
 """Annealed importance sampling in both directions against exact values, and as an estimator."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 
@@ -44,9 +42,6 @@ def t_of_one(ratios):
     return 0.0 if error < 1e-9 > abs(ratios.mean() - 1) else (ratios.mean() - 1) / error
 
 
-# --- upwards --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("name", "n_samples"), [*((name, 1) for name in CASES), ("ordinary", 3)])
 def test_weights_upwards_are_unbiased(name, n_samples):
     model, document = CASES[name]
@@ -66,8 +61,7 @@ def mean_weight(model, document, shift, n_chains=2500):
     result = np.empty(n_chains)
     for chain in range(n_chains):
         topic_of = np.full(len(tokens), -1, dtype=np.int32)
-        tally = annealing._tally_of(topic_of[:0], model.n_topics)
-        log_weight = 0.0
+        tally, log_weight = annealing._tally_of(topic_of[:0], model.n_topics), 0.0
         for s in range(3):
             t = temperatures[s if s == 0 else s + shift]
             annealing._sweep(packed, t, False, topic_of, tally, rng)
@@ -78,10 +72,13 @@ def mean_weight(model, document, shift, n_chains=2500):
     return np.exp(result + constant - exact(model, document))
 
 
-def test_sweeps_at_the_next_temperature_are_noticed():
+def test_sweeps_and_topics_that_are_wrong_are_noticed():
     model, document = CASES["ordinary"]
     assert abs(t_of_one(mean_weight(model, document, 0))) < 4
     assert abs(t_of_one(mean_weight(model, document, 1))) > 6
+    likeliest = (ORDINARY.word_topic * ORDINARY.alpha).argmax(axis=1)
+    ratios = ratios_downwards(ORDINARY, 1, lambda words: likeliest[words], n_docs=4000)
+    assert abs(t_of_one(ratios)) > 6
 
 
 def test_the_standard_error_is_the_spread():
@@ -92,9 +89,6 @@ def test_the_standard_error_is_the_spread():
     assert error == pytest.approx(found.log_likelihood.std(), rel=0.1)  # 4 / sqrt(2 · 800)
     assert ((found.effective_sample_size > 1) & (found.effective_sample_size <= 40)).all()
     assert (found.n_samples == 40).all()
-
-
-# --- downwards ------------------------------------------------------------------------------------
 
 
 def ratios_downwards(model, n_samples, topics_of=None, n_docs=1500, length=5):
@@ -116,23 +110,13 @@ def test_weights_downwards_are_unbiased(model, n_samples):
     assert abs(t_of_one(ratios_downwards(model, n_samples))) < 4
 
 
-def test_topics_that_are_no_draws_from_the_posterior_are_noticed():
-    likeliest = (ORDINARY.word_topic * ORDINARY.alpha).argmax(axis=1)
-    ratios = ratios_downwards(ORDINARY, 1, lambda words: likeliest[words], n_docs=4000)
-    assert abs(t_of_one(ratios)) > 6
-
-
-# --- both -----------------------------------------------------------------------------------------
-
-
 def simulated(n_topics=3, n_docs=40, length=20, alpha=0.3, n_words=30):
     rng = np.random.default_rng(3)
-    topic_word = rng.dirichlet(np.full(n_words, 0.3), n_topics)
-    model = LDATopics(topic_word, np.full(n_topics, alpha))
+    model = LDATopics(rng.dirichlet(np.full(n_words, 0.3), n_topics), np.full(n_topics, alpha))
     return model, *simulated_documents(model, np.full(n_docs, length), rng)
 
 
-def test_the_truth_is_between():
+def test_the_truth_is_between_bounds_that_come_together():
     model, counts, assignments = simulated()
     found = annealed_bounds(model, counts, assignments, n_samples=4, n_temperatures=6)
     truth = np.array([lda_log_p(document, model) for document in counts.toarray()])
@@ -143,18 +127,11 @@ def test_the_truth_is_between():
     # P(lower > log p + b) < exp(-b), and the same above.
     assert below.min() > -math.log(40 * 1000)
     assert above.min() > -math.log(40 * 1000)
-
-
-def test_more_temperatures_bring_the_bounds_together():
     model, counts, assignments = simulated(n_topics=5, n_docs=100)
 
-    def gap(n_temperatures):
-        found = annealed_bounds(
-            model, counts, assignments, n_samples=1, n_temperatures=n_temperatures
-        )
-        return (found.upper - found.lower).mean()
-
-    few, some, many = gap(5), gap(20), gap(80)
+    settings = [{"n_samples": 1, "n_temperatures": n} for n in (5, 20, 80)]
+    found = (annealed_bounds(model, counts, assignments, **each) for each in settings)
+    few, some, many = ((bounds.upper - bounds.lower).mean() for bounds in found)
     assert few > 2 * some > 4 * many > 0
 
 
@@ -169,7 +146,6 @@ def assert_meets(model, document, truth, **settings):
 
 
 def test_many_topics_that_are_copies_of_two():
-    """The law of large K is that of the merged topics with their alphas added up."""
     base = np.array([[0.7, 0.2, 0.1], [0.0, 0.4, 0.6]])
     merged = LDATopics(base, [0.6, 1.4])
     model = LDATopics(np.repeat(base, 1000, axis=0), np.repeat([0.6e-3, 1.4e-3], 1000))
@@ -227,12 +203,9 @@ def test_the_same_bits_whatever_the_threads():
 def test_temperatures(n_tokens, alpha):
     for n in (2, 3, 500):
         found = temperatures_for(n, n_tokens, np.full(10, alpha))
-        assert len(found) == n
-        assert (found[0], found[-1]) == (0.0, 1.0)
+        assert (len(found), found[0], found[-1]) == (n, 0.0, 1.0)
         assert (np.diff(found) > 0).all()
 
-
-# --- the estimator --------------------------------------------------------------------------------
 
 RNG = np.random.default_rng(0)
 MODEL = LDATopics(RNG.dirichlet(np.full(8, 0.4), 3), [0.3, 0.7, 0.2])
@@ -249,20 +222,12 @@ def test_gamma_poisson_models_are_scored_by_their_tilted_topics():
 
 
 def test_poisson_mrfs_without_edges_are_scored_alike():
-    """By other kernels with other draws, and as many chains and temperatures."""
-    same = LPMRFTopics(
-        MODEL.topic_word,
-        np.empty(0, dtype=int),
-        np.empty((0, 2), dtype=int),
-        np.empty(0),
-        np.full(3, np.inf),
-        np.zeros((3, 2)),
-        MODEL.alpha,
-    )
-    one, other = (
-        log_likelihood(model, COUNTS, "annealed-importance-sampling", random_state=seed)
-        for seed, model in enumerate((MODEL, same))
-    )
+    no_edges = (np.empty(0, dtype=int), np.empty((0, 2), dtype=int), np.empty(0))
+    of_lengths = (np.full(3, np.inf), np.zeros((3, 2)))
+    same = LPMRFTopics(MODEL.topic_word, *no_edges, *of_lengths, MODEL.alpha)
+    method = "annealed-importance-sampling"
+    one = log_likelihood(MODEL, COUNTS, method, random_state=0)
+    other = log_likelihood(same, COUNTS, method, random_state=1)
     assert one.method == other.method
     error = np.hypot(one.monte_carlo_standard_error, other.monte_carlo_standard_error)
     assert abs(one.total - other.total) < 4 * error
@@ -277,12 +242,8 @@ def test_more_samples_bring_the_error_down():
     assert (np.abs(found.log_likelihood - exact) < 4.5 * found.standard_error + 1e-9).all()
 
 
-# --- errors ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
+def test_bad_settings():
+    for settings, message in (
         ({"n_samples": 0}, "n_samples must be at least 1"),
         ({"n_samples": 2.0}, "n_samples must be a whole number"),
         ({"n_temperatures": 1}, "n_temperatures must be at least 2"),
@@ -294,12 +255,11 @@ def test_more_samples_bring_the_error_down():
         ({"assignments": np.array([0, 0, 1, 1, 1])}, "topic 1 of token 4 does not have its word 3"),
         ({"counts": sparse.csr_array([[1, 2, 3]])}, r"\(n_docs, 4\)"),
         ({"n_jobs": 0}, "n_jobs"),
-    ],
-)
-def test_bad_settings(settings, message):
-    counts = settings.pop("counts", sparse.csr_array([[1, 2, 1, 1]]))
-    with pytest.raises((ValueError, TypeError), match=message):
-        annealed_bounds(WITH_ZEROS, counts, **{"assignments": np.array([0, 1, 1, 1, 2])} | settings)
+    ):
+        counts = settings.pop("counts", sparse.csr_array([[1, 2, 1, 1]]))
+        given = {"assignments": np.array([0, 1, 1, 1, 2]), **settings}
+        with pytest.raises((ValueError, TypeError), match=message):
+            annealed_bounds(WITH_ZEROS, counts, **given)
 
 
 @pytest.mark.parametrize("bad", [1, 0, 2.5, True])

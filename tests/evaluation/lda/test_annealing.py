@@ -1,7 +1,5 @@
 """The kernels of annealed importance sampling, each alone."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -23,8 +21,7 @@ def document_of(model, tokens):
 
 def packed_law(model, tokens, t):
     """All assignments, and their exact probabilities f_t / Z_t."""
-    states = list(itertools.product(range(model.n_topics), repeat=len(tokens)))
-    weight = []
+    states, weight = list(itertools.product(range(model.n_topics), repeat=len(tokens))), []
     for z in states:
         value = math.prod(model.topic_word[k, w] for k, w in zip(z, tokens, strict=True))
         for k in range(model.n_topics):
@@ -65,8 +62,10 @@ def test_a_sweep_leaves_its_law_as_it_is(t, backwards):
     assert invariance(t, t, backwards) > 1e-4
 
 
-def test_another_law_would_be_noticed():
+def test_wrong_laws_and_orders_would_be_noticed():
     assert invariance(0.1, 1.0, False) < 1e-6
+    assert reversibility(True) > 1e-4
+    assert reversibility(False) < 1e-6
 
 
 def reversibility(backwards):
@@ -74,16 +73,7 @@ def reversibility(backwards):
     before, after = swept_pairs(0.5, 0.5, False, n=4000)
     end, start = swept_pairs(0.5, 0.5, backwards, n=4000, seed=1)
     pairs = [np.bincount(8 * a + b, minlength=64) for a, b in ((before, after), (start, end))]
-    table = np.array(pairs)[:, np.sum(pairs, axis=0) > 10]
-    return chi2_contingency(table).pvalue
-
-
-def test_the_opposite_order_reverses_a_sweep():
-    assert reversibility(True) > 1e-4
-
-
-def test_the_same_order_would_not_reverse_it():
-    assert reversibility(False) < 1e-6
+    return chi2_contingency(np.array(pairs)[:, np.sum(pairs, axis=0) > 10]).pvalue
 
 
 @pytest.mark.parametrize("below", [0.0, 1e-14, 1e-6, 0.3])
@@ -91,8 +81,7 @@ def test_the_same_order_would_not_reverse_it():
 @pytest.mark.parametrize("alpha", [1e-4, 0.1, 1e4])
 def test_log_ratio_by_its_sum(below, step, alpha):
     counts = (3, 20_000)
-    topic_of = np.repeat([0, 2], counts).astype(np.int32)
-    prior = np.array([alpha, 1.0, 2 * alpha])
+    topic_of, prior = np.repeat([0, 2], counts).astype(np.int32), np.array([alpha, 1.0, 2 * alpha])
     found = annealing._log_ratio(prior, annealing._tally_of(topic_of, 3), below + step, below)
     gained = (below + step) - below
     expected = math.fsum(

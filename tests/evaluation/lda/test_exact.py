@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 import math
 import threading
@@ -61,15 +59,11 @@ def tiny_cases(draw):
     """At most 4 topics and 6 tokens: 4,096 assignments."""
     model = draw(models())
     most = 6 if model.n_topics < 4 else 5
-    words = draw(st.lists(st.integers(0, model.n_words - 1), min_size=1, max_size=most))
-    return model, words
+    return model, draw(st.lists(st.integers(0, model.n_words - 1), min_size=1, max_size=most))
 
 
 def counts_of(words, n_words):
     return np.bincount(words, minlength=n_words)
-
-
-# --- against slow truths --------------------------------------------------------------------------
 
 
 @settings(max_examples=60)
@@ -113,8 +107,7 @@ def log_sigmoid(t):
 
 def log_beta_density(t, a, b):
     """Of t = logit θ where θ is Beta(a, b)."""
-    normaliser = gammaln(a + b) - gammaln(a) - gammaln(b)
-    return normaliser + a * log_sigmoid(t) + b * log_sigmoid(-t)
+    return (gammaln(a + b) - gammaln(a) - gammaln(b)) + a * log_sigmoid(t) + b * log_sigmoid(-t)
 
 
 @pytest.mark.parametrize(("alpha", "n_words"), [((0.5, 0.7), 5), ((3.0, 1.0), 400), ((90, 4), 40)])
@@ -145,15 +138,11 @@ def test_long_documents_of_three_topics_by_integration_over_proportions():
     assert one(model, counts) == pytest.approx(expected, rel=1e-11)
 
 
-# --- laws -----------------------------------------------------------------------------------------
-
-
 @settings(max_examples=40)
 @given(models(max_topics=6, max_words=6), st.data())
 def test_the_order_of_words_does_not_matter(model, data):
     words = data.draw(st.lists(st.integers(0, model.n_words - 1), min_size=1, max_size=12))
-    shuffled = data.draw(st.permutations(words))
-    total = in_order(model, words)
+    shuffled, total = data.draw(st.permutations(words)), in_order(model, words)
     assert in_order(model, shuffled) == pytest.approx(total, abs=1e-11)
     assert one(model, counts_of(words, model.n_words)) == pytest.approx(total, abs=1e-11)
 
@@ -185,16 +174,11 @@ def test_one_topic_is_a_unigram_model(counts):
     assert one(model, counts) == pytest.approx(expected, rel=1e-14)
 
 
-def test_one_token_is_of_the_mean_topic():
+def test_one_token_and_extreme_alpha():
     model = model_of(1, 40, 7)
     found = exact_of(model, np.eye(7)).log_likelihood
     assert_allclose(found, np.log(model.alpha @ model.topic_word / model.alpha.sum()), rtol=1e-13)
-
-
-def test_very_small_and_very_large_alpha():
-    """A document of one topic; a document of the mean topic."""
-    counts = np.array([4, 0, 3, 5, 1, 7])
-    small = model_of(2, 4, alpha=1e-9)
+    counts, small = np.array([4, 0, 3, 5, 1, 7]), model_of(2, 4, alpha=1e-9)
     each = counts @ np.log(small.topic_word).T
     assert one(small, counts) == pytest.approx(logsumexp(each) - np.log(4), abs=1e-6)
     large = model_of(2, 4, alpha=1e9)
@@ -204,9 +188,7 @@ def test_very_small_and_very_large_alpha():
 
 
 def test_topics_without_any_of_the_words_cost_nothing():
-    """60 topics of 2 words each, and documents of two of them."""
-    topic_word = np.kron(np.eye(60), [0.7, 0.3])
-    model = LDATopics(topic_word, np.full(60, 0.5))
+    model = LDATopics(np.kron(np.eye(60), [0.7, 0.3]), np.full(60, 0.5))
     counts = np.zeros(120, dtype=int)
     counts[[4, 5, 80]] = 30, 20, 50
     # Dirichlet moments: 50 tokens of topic 2, 50 of topic 40.
@@ -217,9 +199,6 @@ def test_topics_without_any_of_the_words_cost_nothing():
     counts[80] = 0
     expected = oracle.log_prior_of_counts([50, 0], [0.5, 29.5]) + 30 * np.log(0.7)
     assert one(model, counts) == pytest.approx(expected + 20 * np.log(0.3), rel=1e-12)
-
-
-# --- numbers that are too small -------------------------------------------------------------------
 
 
 def two_sided(n):
@@ -241,7 +220,6 @@ def test_what_is_improbable_on_the_way_is_not_lost():
 
 
 def test_floating_point_alone_would_lose_it(monkeypatch):
-    """The negative control of the test before."""
     model, words = two_sided(1200)
     monkeypatch.setattr(module, "_nothing_is_lost", lambda *_: True)
     assert in_order(model, words) < one(model, [1200, 1200, 0]) - 10
@@ -261,8 +239,7 @@ def logs_used(monkeypatch):
 
 @pytest.mark.parametrize("alpha", [0.01, 1.0])
 def test_documents_drawn_from_the_model_need_no_logarithms(monkeypatch, alpha):
-    rng = np.random.default_rng(0)
-    model = model_of(3, 3, 500, alpha)
+    rng, model = np.random.default_rng(0), model_of(3, 3, 500, alpha)
     counts = rng.multinomial(600, rng.dirichlet(model.alpha) @ model.topic_word)
     used = logs_used(monkeypatch)
     assert one(model, counts) < -1000
@@ -270,7 +247,6 @@ def test_documents_drawn_from_the_model_need_no_logarithms(monkeypatch, alpha):
 
 
 def test_values_beyond_floating_point(monkeypatch):
-    """The topic that is needed has alpha 1e-300; a word has probability 1e-310."""
     used = logs_used(monkeypatch)
     model = LDATopics([[1.0, 0.0, 0.0], [0.0, 1.0, 1e-310]], [1.0, 1e-300])
     expected = np.log([1e-300, 1e-310]).sum() - np.log(12)  # times 1, 1/2, 2/3 and 1/4
@@ -308,14 +284,6 @@ def test_no_proportions_make_the_rest_more_probable_than_its_bound(n_tokens, n_t
         best *= (token_topic / (token_topic @ best)[:, None]).mean(axis=0)
     attained = np.log(token_topic @ best).sum()
     assert attained - 1e-9 <= bound[0] <= attained + 0.1 * n_tokens
-
-
-def test_sizes_are_binomial_coefficients():
-    size = simplex_sizes(6, 9)
-    assert size.tolist() == [[math.comb(r + d, d) for r in range(9)] for d in range(6)]
-
-
-# --- what it costs --------------------------------------------------------------------------------
 
 
 def refusal(model, counts, **settings):
@@ -363,7 +331,6 @@ def test_a_bad_limit(bad):
 
 
 def test_documents_at_the_same_time_stay_within_the_limit(monkeypatch):
-    """One large document fits alone; small ones fit together."""
     model = model_of(0, 4)
     counts = np.random.default_rng(0).multinomial([3] * 12 + [25] * 12, np.full(6, 1 / 6))
     cost = module._costs(counts.sum(axis=1), np.full(24, 4), 4).n_bytes
@@ -386,23 +353,18 @@ def test_documents_at_the_same_time_stay_within_the_limit(monkeypatch):
 
     expected = exact_of(model, counts).log_likelihood
     monkeypatch.setattr(module, "_log_probability", watched)
-    found = exact_of(model, counts, max_memory=limit, n_jobs=2).log_likelihood
-    assert (found == expected).all()
+    assert (exact_of(model, counts, max_memory=limit, n_jobs=2).log_likelihood == expected).all()
     assert largest[0] <= limit
     assert largest[1] == 2  # some were at the same time
     exact_of(model, counts, max_memory=4 * limit, n_jobs=2)
     assert largest[0] > limit  # the negative control
 
 
-# --- edges ----------------------------------------------------------------------------------------
-
-
 def test_what_is_returned():
     counts = np.array([[1, 0, 2, 0, 0, 3], [0] * 6, [0, 0, 0, 0, 1, 0]])
     found = exact_of(model_of(0), counts, n_samples=7, seed=3)
     assert (found.method, found.convention, found.direction) == ("exact", "sequence", "exact")
-    assert found.standard_error.tolist() == [0, 0, 0]
-    assert found.n_tokens.tolist() == [6, 0, 1]
+    assert (found.standard_error.tolist(), found.n_tokens.tolist()) == ([0, 0, 0], [6, 0, 1])
     assert found.log_likelihood[1] == 0
     assert (found.log_likelihood[[0, 2]] < 0).all()
 
@@ -412,3 +374,8 @@ def test_the_callers_arrays_are_left_alone():
     for array in (counts.data, counts.indices, counts.indptr):
         array.setflags(write=False)
     assert np.isfinite(exact(model, DocumentBlock(counts)).total)
+
+
+def test_sizes_are_binomial_coefficients():
+    size = simplex_sizes(6, 9)
+    assert size.tolist() == [[math.comb(r + d, d) for r in range(9)] for d in range(6)]

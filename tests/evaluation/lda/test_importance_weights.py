@@ -1,7 +1,5 @@
 """Alias tables, and weights whose mean and mean square are known by enumeration."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -56,8 +54,7 @@ def moments(word_topic, n, alpha, q, n_factors):
     word_of = np.repeat(np.arange(len(n)), n)
     first = second = 0.0
     for k in itertools.product(range(len(alpha)), repeat=len(word_of)):
-        counts = np.bincount(k[:n_factors], minlength=len(alpha))
-        p = math.exp(log_prior_of_counts(counts, alpha))
+        p = math.exp(log_prior_of_counts(np.bincount(k[:n_factors], minlength=len(alpha)), alpha))
         of_q = 1.0
         for topic, u in zip(k, word_of, strict=True):
             p *= word_topic[u, topic]
@@ -86,9 +83,7 @@ def test_the_moments_of_weights(seed):
 
 
 def test_products_that_no_double_holds():
-    """2,000 factors of 1e-3 or 1000: at K = 1 the weight is their product."""
-    rng = np.random.default_rng(0)
-    n = np.array([1000, 1000])
+    rng, n = np.random.default_rng(0), np.array([1000, 1000])
     for scale in (1e-3, 1e3):
         found = log_weights(
             np.full((2, 1), scale), n, read_only(np.ones(1)), np.ones((2, 1)), 3, rng

@@ -1,14 +1,11 @@
 """The left-to-right samplers against plain loops, exact enumeration, and the trap in the paper."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import sparse
 
 from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.left_to_right import (
@@ -19,36 +16,19 @@ from evaluation.lda.left_to_right import (
 )
 from evaluation.monte_carlo.token_sweep import document_words
 from models import LDATopics
-from tests.oracles.lda_likelihood import log_probability_by_polynomial, tokens_of
+from tests.evaluation.lda.small_topics import model_of, row, truth_of, without_words
+from tests.oracles.lda_likelihood import tokens_of
 
 METHODS = pytest.mark.parametrize("method", [left_to_right_particle, straight_sequential])
-
-
-def model_of(seed, n_topics=3, n_words=6, alpha=None):
-    rng = np.random.default_rng(seed)
-    topic_word = rng.dirichlet(np.ones(n_words), n_topics)
-    return LDATopics(topic_word, rng.gamma(1, 1, n_topics) + 0.1 if alpha is None else alpha)
-
-
-def row(document):
-    return sparse.csr_array(np.atleast_2d(np.asarray(document, dtype=np.int64)))
-
-
-def truth_of(topics, document):
-    return log_probability_by_polynomial(document, topics.topic_word, topics.alpha)
 
 
 def factors_of(topics, document, n_chains, n_sweeps, seed):
     """The kernel's (n_chains, L, n_sweeps), put back to the scale of the topics."""
     words = np.flatnonzero(document).astype(np.int32)
     word_of = np.repeat(np.arange(len(words)), np.asarray(document)[words])
-    scaled = document_words(topics, words)
-    rng = np.random.default_rng(seed)
+    scaled, rng = document_words(topics, words), np.random.default_rng(seed)
     factors = predictive_factors(scaled.word_topic, scaled.alpha, word_of, n_chains, n_sweeps, rng)
     return factors * np.exp(scaled.log_scale)[word_of][:, None]
-
-
-# --- draw for draw --------------------------------------------------------------------------------
 
 
 def naive_factors(topics, tokens, n_chains, n_sweeps, rng):
@@ -60,8 +40,7 @@ def naive_factors(topics, tokens, n_chains, n_sweeps, rng):
         return [topic_word[k][w] * (others.count(k) + alpha[k]) for k in range(n_topics)]
 
     def draw(p):
-        rest = rng.random() * sum(p)
-        running = list(itertools.accumulate(p))
+        rest, running = rng.random() * sum(p), list(itertools.accumulate(p))
         return next(k for k in range(n_topics) if running[k] > rest)
 
     factors = np.empty((n_chains, len(tokens), n_sweeps))
@@ -88,8 +67,7 @@ def test_the_same_factors_as_plain_loops(n_topics, n_chains, n_sweeps):
     document = [2, 0, 1, 5, 0, 1, 1, 3, 1]
     found = factors_of(topics, document, n_chains, n_sweeps, seed=7)
     tokens, rng = tokens_of(document), np.random.default_rng(7)
-    expected = naive_factors(topics, tokens, n_chains, n_sweeps, rng)
-    assert_allclose(found, expected, rtol=1e-10)
+    assert_allclose(found, naive_factors(topics, tokens, n_chains, n_sweeps, rng), rtol=1e-10)
 
 
 @METHODS
@@ -98,8 +76,7 @@ def test_the_estimate_is_the_product_of_mean_factors_in_a_random_order(method):
     found = method(topics, DocumentBlock(row(document)), n_samples=9, seed=4)
     shape = (9, 1) if method is left_to_right_particle else (1, 9)
     rng = np.random.default_rng([4, 0])
-    tokens = rng.permutation(tokens_of(document))
-    factors = naive_factors(topics, tokens, *shape, rng)
+    factors = naive_factors(topics, rng.permutation(tokens_of(document)), *shape, rng)
     assert found.log_likelihood[0] == pytest.approx(np.log(factors.mean(axis=(0, 2))).sum())
     relative = factors / factors.mean(axis=(0, 2), keepdims=True)
     if method is left_to_right_particle:
@@ -108,9 +85,6 @@ def test_the_estimate_is_the_product_of_mean_factors_in_a_random_order(method):
         batches = relative[0].reshape(-1, 3, 3).mean(axis=2)
         error = math.sqrt((batches.var(axis=1, ddof=1) / 3).sum())
     assert found.standard_error[0] == pytest.approx(error)
-
-
-# --- the particle sampler -------------------------------------------------------------------------
 
 
 def limit_of_particles(topics, document):
@@ -178,9 +152,6 @@ def test_the_particles_standard_error_is_the_spread():
     assert math.sqrt(np.mean(squared)) == pytest.approx(np.std(found), rel=0.1)
 
 
-# --- the sequential sampler -----------------------------------------------------------------------
-
-
 def as_printed(topics, document, n_sweeps, rng):
     """Buntine 2009, Sec. 3.6, to the letter: sweep k_0 … k_l given the words up to l, record."""
     tokens, n_topics, total = tokens_of(document), topics.n_topics, 0.0
@@ -211,8 +182,7 @@ def as_printed(topics, document, n_sweeps, rng):
 def test_the_mended_sampler_is_right_and_the_printed_one_far_too_high():
     rng = np.random.default_rng(0)
     topics = model_of(5, n_topics=3, n_words=8, alpha=[0.1, 0.1, 0.1])
-    proportions = rng.dirichlet(topics.alpha, 12)
-    documents = rng.multinomial(9, proportions @ topics.topic_word)
+    documents = rng.multinomial(9, rng.dirichlet(topics.alpha, 12) @ topics.topic_word)
     truth = np.array([truth_of(topics, document) for document in documents])
 
     def t_value(estimates):
@@ -237,96 +207,25 @@ def test_the_mended_sampler_is_right_and_the_printed_one_far_too_high():
     ],
 )
 def test_it_converges_to_the_truth(document, alpha, impossible):
-    weights = model_of(0).topic_word.copy()
-    for k, w in impossible:
-        weights[k, w] = 0.0
-    topics = LDATopics.from_weights(weights, alpha)
-    found = straight_sequential(
-        topics, DocumentBlock(row([document] * 8)), n_samples=40_000, seed=1
-    )
+    topics = without_words(model_of(0).topic_word, alpha, impossible)
+    documents = DocumentBlock(row([document] * 8))
+    found = straight_sequential(topics, documents, n_samples=40_000, seed=1)
     error = found.log_likelihood - truth_of(topics, document)
     assert abs(error.mean()) < 5 * error.std(ddof=1) / math.sqrt(8) + 1e-12
     assert abs(error.mean()) < 0.01
     # Negative control: the same check of a model with half of alpha.
     other = LDATopics(topics.topic_word, 0.5 * topics.alpha)
-    assert abs(error.mean() + truth_of(topics, document) - truth_of(other, document)) > 5 * (
-        error.std(ddof=1) / math.sqrt(8)
-    )
+    off = error.mean() + truth_of(topics, document) - truth_of(other, document)
+    assert abs(off) > 5 * (error.std(ddof=1) / math.sqrt(8))
 
 
 def test_its_standard_error_is_about_the_spread():
     """Not quite, since it leaves out what goes on from token to token."""
     topics = model_of(2)
-    found = straight_sequential(
-        topics, DocumentBlock(row([[2, 1, 1, 2, 1, 0]] * 500)), n_samples=200
-    )
+    documents = DocumentBlock(row([[2, 1, 1, 2, 1, 0]] * 500))
+    found = straight_sequential(topics, documents, n_samples=200)
     ratio = math.sqrt((found.standard_error**2).mean()) / found.log_likelihood.std()
     assert 0.7 < ratio < 1.2
-
-
-# --- both -----------------------------------------------------------------------------------------
-
-
-@METHODS
-def test_one_word_300_times(method):
-    """Topics as likely as each other, so that the chain moves between them easily."""
-    topics = LDATopics([[0.5, 0.5], [0.45, 0.55]], [3.0, 2.0])
-    found = method(topics, DocumentBlock(row([300, 0])), n_samples=100)
-    assert abs(found.log_likelihood[0] - truth_of(topics, [300, 0])) < 0.5
-    assert found.n_tokens.tolist() == [300]
-
-
-@METHODS
-def test_exact_with_one_topic(method):
-    topics = model_of(0, n_topics=1)
-    counts = row([[300, 0, 1, 0, 5, 0], [0, 1, 0, 0, 0, 0]])
-    found = method(topics, DocumentBlock(counts), n_samples=5)
-    assert_allclose(found.log_likelihood, counts @ np.log(topics.topic_word[0]), rtol=1e-12)
-    assert_allclose(found.standard_error, 0.0, atol=1e-12)
-
-
-@METHODS
-def test_exact_for_one_token(method):
-    topics = model_of(0)
-    found = method(topics, DocumentBlock(row(np.eye(6))), n_samples=5)
-    expected = np.log(topics.alpha @ topics.topic_word / topics.alpha.sum())
-    assert_allclose(found.log_likelihood, expected, rtol=1e-12)
-    assert_allclose(found.standard_error, 0.0, atol=1e-12)
-
-
-@METHODS
-def test_words_so_rare_that_their_product_underflows(method):
-    rare = 1e-290
-    topics = LDATopics([[rare, 1 - rare], [rare / 2, 1 - rare / 2]], [2.0, 3.0])
-    found = method(topics, DocumentBlock(row([5, 3])), n_samples=20_000)
-    truth = log_probability_by_polynomial([5, 3], [[1.0, 1.0], [0.5, 1.0]], topics.alpha)
-    assert found.log_likelihood[0] == pytest.approx(truth + 5 * math.log(rare), abs=0.02)
-
-
-@METHODS
-def test_what_is_told_of_documents(method):
-    counts = np.random.default_rng(1).poisson(1.5, size=(9, 6))
-    counts[4] = 0
-    found = method(model_of(0), DocumentBlock(row(counts)), n_samples=30)
-    assert (
-        found.method
-        == {
-            left_to_right_particle: "left-to-right-particle",
-            straight_sequential: "left-to-right-sequential (straight)",
-        }[method]
-    )
-    assert (found.convention, found.direction) == ("sequence", "biased")
-    assert (found.n_tokens == counts.sum(axis=1)).all()
-    values = (found.log_likelihood[4], found.standard_error[4], found.n_samples[4])
-    assert values == (0.0, 0.0, 0)
-    others = np.arange(9) != 4
-    assert (found.n_samples[others] == 30).all()
-    assert (found.standard_error[others] > 0).all()
-    assert np.isnan(found.effective_sample_size).all()
-    assert (method(model_of(0), DocumentBlock(row(counts))).n_samples[others] == 100).all()
-    assert np.isnan(
-        method(model_of(0), DocumentBlock(row(counts)), n_samples=1).standard_error[others]
-    ).all()
 
 
 @METHODS
@@ -334,9 +233,8 @@ def test_seeds_and_threads(method):
     topics, counts = model_of(0), row(np.random.default_rng(1).poisson(1.5, size=(40, 6)))
 
     def values(**settings):
-        return method(
-            topics, DocumentBlock(counts), n_samples=5, **settings
-        ).log_likelihood.tolist()
+        found = method(topics, DocumentBlock(counts), n_samples=5, **settings)
+        return found.log_likelihood.tolist()
 
     assert values(seed=3) == values(seed=3, n_jobs=2) == values(seed=3, n_jobs=3)
     assert values(seed=3) != values(seed=4)

@@ -1,7 +1,5 @@
 """Unbiased for p with any number of particles, and as sure as it says."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -129,8 +127,7 @@ def test_the_variance_it_states_is_its_variance(name):
     counts = sparse.csr_array(np.tile(document, (4000, 1)))
     found = left_to_right_sequential(model, DocumentBlock(counts), n_samples=30)
     ratio = np.exp(found.log_likelihood - exact(model, DocumentBlock(counts[:1])).log_likelihood[0])
-    stated = ratio**2 * found.standard_error**2
-    true = ratio.var(ddof=1)
+    stated, true = ratio**2 * found.standard_error**2, ratio.var(ddof=1)
     # Of a sample variance the standard error is about √((m4 - m2²) / n).
     error = np.sqrt(((ratio - ratio.mean()) ** 4).mean() - true**2) / np.sqrt(len(ratio))
     error = np.hypot(error, stated.std() / np.sqrt(len(stated)))
@@ -139,8 +136,7 @@ def test_the_variance_it_states_is_its_variance(name):
 
 
 def test_two_standard_errors_hold_the_truth_as_often_as_they_should():
-    rng = np.random.default_rng(0)
-    inside = []
+    rng, inside = np.random.default_rng(0), []
     for _ in range(600):
         model = LDATopics(rng.dirichlet(np.full(40, 0.5), 4), np.full(4, 0.1))
         document = sparse.csr_array(
@@ -174,8 +170,7 @@ def test_copies_of_a_topic_are_one_topic(n_groups, copies, alpha, length):
     base = rng.dirichlet(np.full(200, 0.1), n_groups)
     merged = LDATopics(base, np.full(n_groups, alpha * copies))
     split = LDATopics(np.repeat(base, copies, axis=0), np.full(n_groups * copies, alpha))
-    proportions = rng.dirichlet(merged.alpha, 10)
-    counts = sparse.csr_array(rng.multinomial(length, proportions @ base))
+    counts = sparse.csr_array(rng.multinomial(length, rng.dirichlet(merged.alpha, 10) @ base))
     found = left_to_right_sequential(split, DocumentBlock(counts), n_samples=200, seed=1)
     truth = left_to_right_sequential(merged, DocumentBlock(counts), n_samples=2000, seed=2)
     z = (found.log_likelihood - truth.log_likelihood) / np.hypot(
@@ -188,8 +183,7 @@ def test_copies_of_a_topic_are_one_topic(n_groups, copies, alpha, length):
 @pytest.mark.slow
 def test_lookahead_counts_are_left_out_where_they_harm():
     rng = np.random.default_rng(0)
-    base = rng.dirichlet(np.full(60, 0.1), 2)
-    words = np.arange(60, dtype=np.int32)
+    base, words = rng.dirichlet(np.full(60, 0.1), 2), np.arange(60, dtype=np.int32)
 
     def shares(topic_word, alpha):
         """How often each kind of look-ahead counts is taken."""
@@ -226,28 +220,21 @@ def test_a_huge_alpha_leaves_the_mean_of_the_topics(alpha):
     assert found.log_likelihood[0] == pytest.approx(expected, abs=2e-5 if alpha == 1e8 else 1e-7)
 
 
-def test_what_is_drawn_anew_keeps_its_root_and_all_it_is():
+def test_roots_of_what_is_drawn_anew_give_the_variance():
     n = 6
     for seed in range(20):
-        rng = np.random.default_rng(seed)
-        particles = new_particles(n, 3, 1)
+        rng, particles = np.random.default_rng(seed), new_particles(n, 3, 1)
         for r in range(n):
             particles.topic_of[r, 0] = particles.topic[r, 0] = r % 3
             particles.tally[r, 0], particles.place[r, r % 3], particles.n_listed[r] = 1.0, 0, 1
-        root = np.array([0, 1, 2, 3, 4, 5])
-        weight = np.array([0.0, 3.0, 0.0, 2.0, 1.0, 0.0])
+        root, weight = np.array([0, 1, 2, 3, 4, 5]), np.array([0.0, 3.0, 0.0, 2.0, 1.0, 0.0])
         resample_multinomial(weight, particles, root, rng)
         assert (weight == 1.0).all()
         assert set(root) <= {1, 3, 4}
         assert (particles.topic_of[:, 0] == root % 3).all()
         assert (particles.topic[:, 0] == root % 3).all()
         assert (particles.place.argmax(axis=1) == root % 3).all()
-
-
-def test_the_variance_by_roots():
-    """By its definition: pairs of particles with different roots."""
-    rng = np.random.default_rng(0)
-    weight, root = rng.gamma(1.0, 1.0, 8), np.array([0, 0, 2, 2, 2, 5, 6, 7])
+    weight, root = np.random.default_rng(0).gamma(1.0, 1.0, 8), np.array([0, 0, 2, 2, 2, 5, 6, 7])
     share = weight / weight.mean() / 8
     pairs = sum(share[i] * share[j] for i in range(8) for j in range(8) if root[i] != root[j])
     for n_resampled in (0, 3):
@@ -256,29 +243,20 @@ def test_the_variance_by_roots():
         assert found == pytest.approx(expected, rel=1e-12)
 
 
-def test_one_topic_is_exact():
-    model = model_of(0, n_topics=1)
-    document = sparse.csr_array([[3, 0, 50, 1, 2, 0]])
+def test_one_topic_and_one_token_are_exact():
+    model, document = model_of(0, n_topics=1), sparse.csr_array([[3, 0, 50, 1, 2, 0]])
     found = left_to_right_sequential(model, DocumentBlock(document))
     assert_allclose(found.log_likelihood, document @ np.log(model.topic_word[0]), rtol=1e-12)
     assert_allclose(found.standard_error, 0.0, atol=1e-7)
-
-
-def test_one_token_is_exact():
     model = model_of(1)
-    found = left_to_right_sequential(
-        model, DocumentBlock(sparse.csr_array(np.eye(6, dtype=np.int64)))
-    )
+    tokens = DocumentBlock(sparse.csr_array(np.eye(6, dtype=np.int64)))
+    found = left_to_right_sequential(model, tokens)
     expected = np.log(model.alpha / model.alpha.sum() @ model.topic_word)
     assert_allclose(found.log_likelihood, expected, rtol=1e-12)
     assert_allclose(found.standard_error, 0.0, atol=1e-7)
-
-
-def test_one_particle_has_no_standard_error():
     model, document = CASES["longer"]
-    found = left_to_right_sequential(
-        model, DocumentBlock(sparse.csr_array([document])), n_samples=1
-    )
+    counts = sparse.csr_array([document])
+    found = left_to_right_sequential(model, DocumentBlock(counts), n_samples=1)
     assert np.isfinite(found.log_likelihood).all()
     assert np.isnan(found.standard_error).all()
 
@@ -290,29 +268,32 @@ def test_more_particles_are_surer():
     assert few / many == pytest.approx(4.0, rel=0.3)
 
 
-def test_more_particles_than_one_run_takes_and_many_topics():
-    rng = np.random.default_rng(0)
-    weight = np.zeros((2000, 300))
+def test_what_it_reports_of_many_particles_and_topics():
+    rng, weight = np.random.default_rng(0), np.zeros((2000, 300))
     weight[:3, :6] = rng.gamma(0.3, 1.0, (3, 6)) + 1e-6
     weight[3:, 6:] = rng.random((1997, 294))
     weight[:3, 6:] = 0.1
-    model = LDATopics.from_weights(weight, 0.05)
-    document = np.zeros(300, dtype=int)
+    model, document = LDATopics.from_weights(weight, 0.05), np.zeros(300, dtype=int)
     document[:4] = [2, 1, 3, 2]
-    counts = sparse.csr_array([document])
-    n = 2 * RUN_NUMBERS // 2000
+    counts, n = sparse.csr_array([document]), 2 * RUN_NUMBERS // 2000
     found = left_to_right_sequential(model, DocumentBlock(counts), n_samples=n)
     truth = exact(model, DocumentBlock(counts)).log_likelihood[0]
     assert abs(found.log_likelihood[0] - truth) < 4 * found.standard_error[0]
     assert found.standard_error[0] < 0.05
     assert found.n_samples[0] == n
+    counts = sparse.csr_array([[2, 1, 0, 3, 1, 0], [0, 0, 0, 0, 0, 0]])
+    found = left_to_right_sequential(model_of(0), DocumentBlock(counts), n_samples=50)
+    assert (found.direction, found.convention, found.method) == ("unbiased", "sequence", METHOD)
+    assert found.n_samples.tolist() == [50, 0]
+    assert 1 <= found.effective_sample_size[0] <= 50
+    assert np.isnan(found.effective_sample_size[1])
+    assert log_likelihood(model_of(0), counts, METHOD, random_state=0).n_samples[0] == 100
 
 
 def test_a_long_document():
     rng = np.random.default_rng(0)
     model = LDATopics(rng.dirichlet(np.full(3000, 0.05), 2), [0.5, 0.5])
-    document = rng.multinomial(3000, [0.3, 0.7] @ model.topic_word)
-    counts = sparse.csr_array([document])
+    counts = sparse.csr_array([rng.multinomial(3000, [0.3, 0.7] @ model.topic_word)])
     found = left_to_right_sequential(model, DocumentBlock(counts), n_samples=300)
     truth = exact(model, DocumentBlock(counts)).log_likelihood[0]
     assert abs(found.log_likelihood[0] - truth) < 4 * found.standard_error[0]
@@ -333,17 +314,6 @@ def test_lookahead_counts_go_as_words_come():
     assert (groups.weight.max(axis=1) == 1.0).all()
 
 
-def test_what_it_reports():
-    counts = sparse.csr_array([[2, 1, 0, 3, 1, 0], [0, 0, 0, 0, 0, 0]])
-    found = left_to_right_sequential(model_of(0), DocumentBlock(counts), n_samples=50)
-    assert (found.direction, found.convention, found.method) == ("unbiased", "sequence", METHOD)
-    assert found.n_samples.tolist() == [50, 0]
-    assert 1 <= found.effective_sample_size[0] <= 50
-    assert np.isnan(found.effective_sample_size[1])
-    default = log_likelihood(model_of(0), counts, METHOD, random_state=0)
-    assert default.n_samples[0] == 100
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.2, 0.5, 1.0, 3.0])
 def test_table_1_of_buntine_2009(gamma):
@@ -357,12 +327,10 @@ def test_table_1_of_buntine_2009(gamma):
         found = left_to_right_sequential(
             model, DocumentBlock(document), n_samples=200, seed=int(rng.integers(2**31))
         )
-        errors.append(
-            found.log_likelihood[0] - exact(model, DocumentBlock(document)).log_likelihood[0]
-        )
+        truth = exact(model, DocumentBlock(document)).log_likelihood[0]
+        errors.append(found.log_likelihood[0] - truth)
         inside.append(abs(errors[-1]) < 2 * found.standard_error[0])
-    t = np.mean(errors) / (np.std(errors, ddof=1) / np.sqrt(1000))
-    assert abs(t) < 2.58
+    assert abs(np.mean(errors) / (np.std(errors, ddof=1) / np.sqrt(1000))) < 2.58
     assert 0.93 <= np.mean(inside) <= 0.97
 
 

@@ -1,7 +1,5 @@
 """Importance sampling from the mean field: its distribution, and that it is unbiased."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -19,28 +17,15 @@ from evaluation.lda.mean_field import (
     mean_field_is_2,
 )
 from models import LDATopics
-from tests.oracles.lda_likelihood import log_prior_of_counts, log_probability_by_polynomial
+from tests.evaluation.lda.small_topics import model_of, truth_of, without_words
+from tests.oracles.lda_likelihood import log_prior_of_counts
 
 METHODS = pytest.mark.parametrize("method", [mean_field_is_1, mean_field_is_2])
 ORDERS = pytest.mark.parametrize("second_order", [False, True])
 
 
-def model_of(seed, n_topics=3, n_words=6, alpha=None):
-    rng = np.random.default_rng(seed)
-    topic_word = rng.dirichlet(np.ones(n_words), n_topics)
-    return LDATopics(topic_word, rng.gamma(1, 1, n_topics) + 0.1 if alpha is None else alpha)
-
-
-def documents(n_docs=9, n_words=6, seed=1):
-    counts = np.random.default_rng(seed).poisson(1.5, size=(n_docs, n_words))
-    return sparse.csr_array(counts.astype(np.int64))
-
-
 def copies(document, n):
     return sparse.csr_array(np.tile(np.asarray(document, dtype=np.int64), (n, 1)))
-
-
-# --- the distribution that topics are drawn from --------------------------------------------------
 
 
 def factors_of(q, others, alpha, second_order):
@@ -50,8 +35,7 @@ def factors_of(q, others, alpha, second_order):
         mean = a + sum(q[m][k] for m in others)
         factor = mean
         if second_order:
-            variance = sum(q[m][k] * (1 - q[m][k]) for m in others)
-            factor *= math.exp(-variance / (2 * mean**2))
+            factor *= math.exp(-sum(q[m][k] * (1 - q[m][k]) for m in others) / (2 * mean**2))
         result.append(max(a, factor))
     return result
 
@@ -92,8 +76,7 @@ def test_of_words_that_occur_once_it_is_the_token_by_token_mean_field(second_ord
 
 @ORDERS
 def test_tokens_of_one_word_share_the_fixed_point(second_order):
-    rng = np.random.default_rng(1)
-    word_topic, alpha = rng.dirichlet(np.ones(3), 4), np.array([0.5, 1.0, 2.0])
+    word_topic, alpha = np.random.default_rng(1).dirichlet(np.ones(3), 4), np.array([0.5, 1.0, 2.0])
     n = np.array([1, 3, 2, 4])
     found = mean_field_of(word_topic, n, alpha, second_order, 1000)
     word_of = np.repeat(np.arange(4), n)
@@ -122,9 +105,6 @@ def test_it_is_positive_wherever_the_word_is_possible(second_order, alpha):
     assert (q >= least * (1 - 1e-9)).all()
 
 
-# --- the estimate ---------------------------------------------------------------------------------
-
-
 def z_of(ratios):
     """How many standard errors the mean of estimate / truth is from 1."""
     return abs(ratios.mean() - 1) / (ratios.std(ddof=1) / math.sqrt(len(ratios)))
@@ -147,19 +127,14 @@ TAME = ["mixed", "large alpha", "impossible words", "small alpha"]
 
 def case(name, seed=0):
     document, alpha, impossible = CASES[name]
-    topic_word = model_of(seed).topic_word.copy()
-    for k, w in impossible:
-        topic_word[k, w] = 0.0
-    topics = LDATopics.from_weights(topic_word, alpha)
-    truth = log_probability_by_polynomial(document, topics.topic_word, topics.alpha)
-    return topics, document, truth
+    topics = without_words(model_of(seed).topic_word, alpha, impossible)
+    return topics, document, truth_of(topics, document)
 
 
 def mean_of_weights(topics, document, q):
     """Σ_k q(k) · p(j, k) / q(k) over all assignments k that q can draw, over p(j)."""
     words = np.flatnonzero(document)
-    word_of = np.repeat(np.arange(len(words)), np.array(document)[words])
-    total = 0.0
+    word_of, total = np.repeat(np.arange(len(words)), np.array(document)[words]), 0.0
     for k in itertools.product(range(topics.n_topics), repeat=len(word_of)):
         if all(q[u, topic] > 0 for u, topic in zip(word_of, k, strict=True)):
             p = math.exp(log_prior_of_counts(np.bincount(k, minlength=3), topics.alpha))
@@ -216,9 +191,8 @@ def test_with_tiny_alpha_one_mode_is_all_that_is_seen(method):
     not meet them, and their standard error does not know of it.
     """
     topics, document = LDATopics([[0.6, 0.4], [0.42, 0.58]], [1e-3, 1e-3]), [5, 5]
-    truth = log_probability_by_polynomial(document, topics.topic_word, topics.alpha)
     found = method(topics, DocumentBlock(copies(document, 100)))
-    error = found.log_likelihood - truth
+    error = found.log_likelihood - truth_of(topics, document)
     assert np.median(error) < -0.5
     assert np.median(error / (found.standard_error + 1e-3)) < -5
 
@@ -236,71 +210,10 @@ def test_standard_errors_are_the_spread(method):
 @METHODS
 def test_many_topics(method):
     """Means of 60 samples against the mean of 200,000, where the exact value is out of reach."""
-    rng = np.random.default_rng(0)
-    topics = model_of(3, n_topics=30, n_words=50, alpha=np.ones(30))
+    rng, topics = np.random.default_rng(0), model_of(3, n_topics=30, n_words=50, alpha=np.ones(30))
     document = rng.multinomial(10, np.full(50, 0.02))
     few = method(topics, DocumentBlock(copies(document, 1000)), n_samples=60)
     many = method(topics, DocumentBlock(copies(document, 1)), n_samples=200_000)
     ratios = np.exp(few.log_likelihood - many.log_likelihood[0])
     error = math.hypot(ratios.std() / math.sqrt(1000), many.standard_error[0])
     assert abs(ratios.mean() - 1) < 4 * error < 0.1
-
-
-@METHODS
-def test_one_word_300_times(method):
-    topics = LDATopics([[0.3, 0.7], [0.6, 0.4]], [2.0, 1.0])
-    found = method(topics, DocumentBlock(sparse.csr_array([[300, 0]])), n_samples=20_000)
-    truth = log_probability_by_polynomial([300, 0], topics.topic_word, topics.alpha)
-    assert abs(found.log_likelihood[0] - truth) < 4 * found.standard_error[0]
-    assert found.standard_error[0] < 0.5
-
-
-@METHODS
-def test_exact_with_one_topic(method):
-    topics = model_of(0, n_topics=1)
-    counts = sparse.csr_array([[300, 0, 1, 0, 5, 0], [0, 1, 0, 0, 0, 0]])
-    found = method(topics, DocumentBlock(counts))
-    expected = counts @ np.log(topics.topic_word[0])
-    assert_allclose(found.log_likelihood, expected, rtol=1e-12)
-    assert found.standard_error.tolist() == [0.0, 0.0]
-    assert found.effective_sample_size == pytest.approx([200, 200])
-
-
-@METHODS
-def test_exact_for_one_token(method):
-    topics = model_of(0)
-    found = method(topics, DocumentBlock(sparse.csr_array(np.eye(6, dtype=np.int64))))
-    expected = np.log(topics.alpha @ topics.topic_word / topics.alpha.sum())
-    assert_allclose(found.log_likelihood, expected, rtol=1e-12)
-    assert_allclose(found.standard_error, 0.0, atol=1e-12)
-
-
-@METHODS
-def test_words_so_rare_that_their_product_underflows(method):
-    rare = 1e-290
-    topics = LDATopics([[rare, 1 - rare], [rare / 2, 1 - rare / 2]], [2.0, 3.0])
-    found = method(topics, DocumentBlock(sparse.csr_array([[5, 3]])), n_samples=20_000)
-    scaled = [[1.0, 1.0], [0.5, 1.0]]
-    truth = log_probability_by_polynomial([5, 3], scaled, topics.alpha) + 5 * math.log(rare)
-    assert abs(found.log_likelihood[0] - truth) < 4 * found.standard_error[0] < 0.1
-
-
-@METHODS
-def test_what_is_told_of_documents(method):
-    counts = documents()
-    counts = sparse.csr_array(np.where(np.arange(9)[:, None] == 4, 0, counts.toarray()))
-    found = method(model_of(0), DocumentBlock(counts), n_samples=30)
-    assert found.method == method.__name__.replace("_", "-")
-    assert found.convention == "sequence"
-    assert (found.n_tokens == counts.sum(axis=1)).all()
-    values = (found.log_likelihood[4], found.standard_error[4], found.n_samples[4])
-    assert values == (0.0, 0.0, 0)
-    assert np.isnan(found.effective_sample_size[4])
-    others = np.arange(9) != 4
-    assert (found.n_samples[others] == 30).all()
-    assert ((found.effective_sample_size[others] >= 1) & (found.standard_error[others] > 0)).all()
-    assert (found.effective_sample_size[others] <= 30).all()
-    assert (method(model_of(0), DocumentBlock(counts)).n_samples[others] == 200).all()
-    assert np.isnan(
-        method(model_of(0), DocumentBlock(counts), n_samples=1).standard_error[others]
-    ).all()

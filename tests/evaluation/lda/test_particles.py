@@ -1,7 +1,5 @@
 """The steps of a particle against plain enumeration of the topics of a group of tokens."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -77,8 +75,7 @@ def test_the_weight_of_a_group_is_the_sum_over_its_topics(n_topics, size, n_befo
     weight = rng.random(n_topics) * (rng.random(n_topics) < 0.7)
     weight[rng.integers(n_topics)] = 1.0
     groups = groups_of([size], [weight], prior)
-    particles = new_particles(1, n_topics, n_before + size)
-    counts = np.zeros(n_topics)
+    particles, counts = new_particles(1, n_topics, n_before + size), np.zeros(n_topics)
     before = rng.integers(n_topics, size=n_before)
     count_topics(particles, 0, before)
     counts += np.bincount(before, minlength=n_topics)
@@ -97,13 +94,9 @@ def test_the_weight_of_a_group_is_the_sum_over_its_topics(n_topics, size, n_befo
 
 def drawn_and_expected(prior_used, n=30_000):
     """How often the topics of a group of three come in each way, after two other tokens."""
-    prior, weight, counts = (
-        np.array([0.3, 0.2, 0.5]),
-        np.array([1.0, 0.4, 0.1]),
-        np.array([0, 1, 1]),
-    )
-    groups = groups_of([3], [weight], prior_used(prior))
-    particles = new_particles(n, 3, 5)
+    prior, weight = np.array([[0.3, 0.2, 0.5], [1.0, 0.4, 0.1]])
+    counts = np.array([0, 1, 1])
+    groups, particles = groups_of([3], [weight], prior_used(prior)), new_particles(n, 3, 5)
     for r in range(n):
         count_topics(particles, r, (1, 2))
     rng = np.random.default_rng(0)
@@ -125,7 +118,6 @@ def test_the_topics_of_a_group_have_the_distribution_of_the_enumeration():
 
 
 def test_a_sweep_leaves_the_posterior_as_it_is():
-    """From exact draws, sweeps keep the distribution; sweeps at a wrong prior do not."""
     prior, weight = np.array([0.2, 0.7]), np.array([[1.0, 0.3], [0.2, 1.0], [1.0, 1.0]])
     sizes, n = [2, 1, 1], 20_000
     of_token = [0, 0, 1, 2]
@@ -135,8 +127,7 @@ def test_a_sweep_leaves_the_posterior_as_it_is():
         for topics in itertools.product(range(2), repeat=4)
     }
     total = sum(joint_of.values())
-    p = np.array(list(joint_of.values())) / total
-    states = np.array(list(joint_of))
+    p, states = np.array(list(joint_of.values())) / total, np.array(list(joint_of))
 
     def after_sweeps(used):
         groups, particles = groups_of(sizes, weight, used), new_particles(n, 2, 4)
@@ -150,12 +141,9 @@ def test_a_sweep_leaves_the_posterior_as_it_is():
         assert (product == 1.0).all()
         for r in range(0, n, 1000):
             assert_consistent(particles, r, 4, 2)
-        code = particles.topic_of @ (2 ** np.arange(4)[::-1])
-        found = np.bincount(code, minlength=16)
+        found = np.bincount(particles.topic_of @ (2 ** np.arange(4)[::-1]), minlength=16)
         # A group's tokens are exchangeable: which of the two has which topic is not drawn.
-        same = np.array(
-            [min(c, c ^ 12) if c in (4, 5, 6, 7, 8, 9, 10, 11) else c for c in range(16)]
-        )
+        same = np.array([min(c, c ^ 12) if 4 <= c < 12 else c for c in range(16)])
         groups_found = np.bincount(same, found, minlength=16)
         groups_expected = np.bincount(same, p, minlength=16)
         keep = groups_expected > 0

@@ -1,7 +1,5 @@
 """Simulated documents: their law, and that their topics are draws from the posterior."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
@@ -58,24 +56,18 @@ def assignment_fit(seed, bag=(2, 0, 1), shuffled=False):
     return chisquare(seen, expected * seen.sum() / len(rows)).pvalue
 
 
-def test_documents_come_with_their_probabilities():
+def test_documents_and_topics_come_with_their_probabilities():
     values = [document_fit(MODEL, seed) for seed in range(6)]
     assert min(values) > 1e-4
     assert max(values) > 0.05
-
-
-def test_the_chi_square_test_would_notice_tokens_that_are_independent():
-    independent = LDATopics(MODEL.topic_word, MODEL.alpha * 1e6)
-    assert document_fit(MODEL, 0, simulated_from=independent) < 1e-6
-
-
-def test_topics_are_draws_from_the_posterior():
     values = [assignment_fit(seed) for seed in range(6)]
     assert min(values) > 1e-4
     assert max(values) > 0.05
 
 
-def test_the_chi_square_test_would_notice_topics_of_other_tokens():
+def test_the_chi_square_test_would_notice_other_tokens_and_topics():
+    independent = LDATopics(MODEL.topic_word, MODEL.alpha * 1e6)
+    assert document_fit(MODEL, 0, simulated_from=independent) < 1e-6
     assert assignment_fit(0, shuffled=True) < 1e-6
 
 
@@ -92,14 +84,12 @@ def test_shapes(lengths, n_topics, alpha, seed):
     weight[:, 3] += 0.1
     model = LDATopics.from_weights(weight, alpha)
     counts, assignments = simulated_documents(model, np.array(lengths, dtype=int), rng)
-    assert counts.shape == (len(lengths), 7)
-    assert counts.dtype == np.int64
+    assert (counts.shape, counts.dtype) == ((len(lengths), 7), np.int64)
     assert counts.has_canonical_format
     assert counts.data.all()
     assert np.asarray(counts.sum(axis=1)).ravel().tolist() == lengths
     assert len(assignments) == sum(lengths)
-    word_of = np.repeat(counts.indices, counts.data)
-    assert (model.word_topic[word_of, assignments] > 0).all()
+    assert (model.word_topic[np.repeat(counts.indices, counts.data), assignments] > 0).all()
     if alpha == 1e-8:  # a document has one topic
         doc_of = np.repeat(np.arange(len(lengths)), lengths)
         assert len({*zip(doc_of.tolist(), assignments.tolist(), strict=True)}) == np.sum(
@@ -114,10 +104,12 @@ def test_the_generator_decides():
     assert (first[0] != other[0]).nnz > 0
 
 
-@pytest.mark.parametrize(
-    ("lengths", "message"),
-    [([1.5], "whole"), ([[1, 2]], "one a document"), ([3, -1], "negative"), (4, "one a document")],
-)
-def test_what_are_no_lengths(lengths, message):
-    with pytest.raises(ValueError, match=message):
-        simulated_documents(MODEL, lengths, np.random.default_rng(0))
+def test_what_are_no_lengths():
+    for lengths, message in (
+        ([1.5], "whole"),
+        ([[1, 2]], "one a document"),
+        ([3, -1], "negative"),
+        (4, "one a document"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            simulated_documents(MODEL, lengths, np.random.default_rng(0))

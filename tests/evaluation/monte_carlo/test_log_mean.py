@@ -1,7 +1,5 @@
 """Batch means, by hand and on chains whose memory is known."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -17,9 +15,6 @@ def test_by_hand():
     assert standard_error_of_mean(records) == pytest.approx(expected)
     both = standard_error_of_mean(np.array([records, 2 * records]))
     assert both == pytest.approx([expected, 2 * expected])
-
-
-def test_too_few_records():
     for n in range(4):
         assert np.isnan(standard_error_of_mean(np.ones((2, n)))).all()
     assert standard_error_of_mean(np.ones(4)) == 0.0
@@ -27,9 +22,7 @@ def test_too_few_records():
 
 def chains(memory, n_chains=2000, n=400):
     """AR(1) chains (n_chains, n) in equilibrium, whose records correlate `memory` with the last."""
-    rng = np.random.default_rng(0)
-    noise = rng.normal(size=(n, n_chains))
-    records = np.empty((n, n_chains))
+    noise, records = np.random.default_rng(0).normal(size=(n, n_chains)), np.empty((n, n_chains))
     records[0] = noise[0] / math.sqrt(1 - memory**2)
     for i in range(1, n):
         records[i] = memory * records[i - 1] + noise[i]

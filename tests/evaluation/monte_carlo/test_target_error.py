@@ -1,7 +1,5 @@
 """Each document gets the samples that its standard error takes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -59,16 +57,12 @@ def reach(spread, target, n_samples=MIN_PILOT_SAMPLES, seed=0):
     return found, asked
 
 
-def test_each_document_has_the_samples_it_takes_and_no_more():
+def test_sizes_of_samplings():
     found, _ = reach([0.1, 1.0, 5.0, 20.0], 0.1)
     assert (found.standard_error <= 0.1).all()
     needed = (np.array([0.1, 1.0, 5.0, 20.0]) / 0.1) ** 2
     assert (found.n_samples >= needed).all()
     assert (found.n_samples <= np.maximum(MIN_PILOT_SAMPLES, 2 * MARGIN * needed)).all()
-
-
-def test_looks_are_thrown_away():
-    """Else what stopped the sampling would be in the estimate."""
     found, asked = reach([1e-3, 1e-3], 1.0)
     assert [n for _, n in asked] == [MIN_PILOT_SAMPLES] * 2
     method = normal_method(np.full(2, 1e-3), [])
@@ -95,26 +89,24 @@ def test_the_last_sampling_stands_whatever_its_error_is():
     assert (found.standard_error > 0.3).any()
 
 
-def test_a_large_number_is_not_believed_at_once():
+def test_when_sampling_ends():
     _, asked = reach([20.0], 0.1)
     sizes = [n for _, n in asked]
-    assert sizes == sorted(sizes)
-    assert sizes[0] == MIN_PILOT_SAMPLES
+    assert (sizes, sizes[0]) == (sorted(sizes), MIN_PILOT_SAMPLES)
     assert sizes[-2] >= sizes[-1] / 8  # the look that decided was not much smaller
-
-
-def test_documents_of_one_size_are_scored_together():
     _, asked = reach([0.2] * 20 + [0.5] * 20, 0.1)
     assert [len(rows) for rows, _ in asked[:1]] == [40]
     assert sorted(len(rows) for rows, _ in asked[-2:]) == [20, 20]
-
-
-def test_there_is_an_end():
     found, _ = reach([1.0, 1e9], 0.1)
     (warning,) = found.warnings
     assert warning.startswith("1 documents have a standard error above 0.15 nats")
     assert found.standard_error[0] <= 0.1
     assert MAX_SAMPLES <= found.n_samples[1] < 2 * MAX_SAMPLES
+    model = LDATopics([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]], [0.3, 0.3])
+    found = log_likelihood(
+        model, [[4, 3, 2]], METHOD, n_samples=1, target_standard_error=0.1, random_state=0
+    )
+    assert 0 < found.standard_error[0] <= 0.15
 
 
 def test_who_has_missed_the_target():
@@ -132,14 +124,6 @@ def test_who_has_missed_the_target():
     assert not replace(estimate, target_standard_error=None).warnings
 
 
-def test_an_unknown_error_asks_for_more():
-    model = LDATopics([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]], [0.3, 0.3])
-    found = log_likelihood(
-        model, [[4, 3, 2]], METHOD, n_samples=1, target_standard_error=0.1, random_state=0
-    )
-    assert 0 < found.standard_error[0] <= 0.15
-
-
 def test_of_the_real_method():
     rng = np.random.default_rng(0)
     model = LDATopics(rng.dirichlet(np.full(40, 0.3), 3), np.full(3, 0.3))
@@ -149,10 +133,8 @@ def test_of_the_real_method():
     found = log_likelihood(model, counts, METHOD, target_standard_error=target, random_state=1)
     truth = log_likelihood(model, counts, "exact")
     assert (found.standard_error <= 1.5 * target).all()
-    assert found.n_samples[0] == 0
-    assert found.log_likelihood[0] == 0.0
+    assert (found.n_samples[0], found.log_likelihood[0]) == (0, 0.0)
     assert (np.abs(found.log_likelihood - truth.log_likelihood) < 5 * 1.5 * target).all()
-    again = log_likelihood(
-        model, counts, METHOD, target_standard_error=target, random_state=1, n_jobs=2
-    )
+    settings = {"target_standard_error": target, "random_state": 1}
+    again = log_likelihood(model, counts, METHOD, n_jobs=2, **settings)
     assert (again.log_likelihood == found.log_likelihood).all()

@@ -1,7 +1,5 @@
 """Draws of one topic in proportion to numbers, and sweeps over a document's tokens."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
@@ -58,8 +56,7 @@ def sweep_many(topics, word_of, n_sweeps, seed):
     rng = np.random.default_rng(seed)
     topic_of = np.array([int(np.argmax(words.word_topic[w])) for w in word_of])
     n_k = np.bincount(topic_of, minlength=len(words.alpha)).astype(float)
-    p = np.empty(len(n_k))
-    chain = []
+    p, chain = np.empty(len(n_k)), []
     for _ in range(n_sweeps):
         resample(words.word_topic, words.alpha, word_of, n_tokens, topic_of, n_k, p, rng)
         chain.append(tuple(topic_of.tolist()))

@@ -1,7 +1,5 @@
 """Sums over topic matrices, against sums over assignments and the laws of probability."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -68,7 +66,6 @@ def test_without_edges_it_is_lda(n_topics, length, alpha):
 
 
 def test_documents_of_a_length_sum_to_one():
-    """With the partition functions that the fields really have, below the longest as well."""
     plain = oracle.random_model(np.random.default_rng(1), n_topics=2, n_words=3, scale=1.5)
     model = model_of({**plain, "table": np.array(oracle.log_partitions(plain, 4))})
     for length in (1, 2, 4):
@@ -78,31 +75,22 @@ def test_documents_of_a_length_sum_to_one():
         assert np.exp(found.log_likelihood).sum() == pytest.approx(1.0, rel=1e-12)
 
 
-def test_longer_than_the_table():
+def test_beyond_the_table_and_with_interactions_as_large_as_they_like():
     plain = oracle.random_model(np.random.default_rng(2), longest=3)
-    model = model_of(plain)
-    counts = sparse.csr_array([[2, 1, 0, 2, 1]])
+    model, counts = model_of(plain), sparse.csr_array([[2, 1, 0, 2, 1]])
     longer = {**plain, "table": model.log_partition_to(6)}
     expected = oracle.log_probability_by_enumeration([0, 0, 1, 3, 3, 4], longer)
-    assert exact(model, DocumentBlock(counts)).log_likelihood[0] == pytest.approx(
-        expected, rel=1e-12
-    )
-
-
-def test_interactions_as_large_as_they_like():
+    found = exact(model, DocumentBlock(counts)).log_likelihood[0]
+    assert found == pytest.approx(expected, rel=1e-12)
     plain = oracle.random_model(np.random.default_rng(3), n_topics=2, scale=500.0, density=1.0)
     counts = sparse.csr_array([[2, 1, 1, 2, 1], [5, 0, 0, 0, 1]])
     found = exact(model_of(plain), DocumentBlock(counts)).log_likelihood
     for row, log_p in zip(counts.toarray(), found, strict=True):
         tokens = tokens_of(row)
-        largest = max(
-            oracle.log_weight_of_topics(tokens, a, plain) for a in oracle.assignments(tokens, plain)
-        )
+        every = oracle.assignments(tokens, plain)
+        largest = max(oracle.log_weight_of_topics(tokens, each, plain) for each in every)
         constant = sum(np.log(plain["alpha"].sum() + i) for i in range(len(tokens)))
         assert 0 <= log_p - (largest - constant) <= len(tokens) * np.log(2)
-
-
-def test_a_large_prior_loses_no_digits():
     plain = oracle.random_model(np.random.default_rng(4))
     plain["alpha"] = np.array([1e12, 2e12, 3e12])
     counts = sparse.csr_array([[1, 2, 0, 1, 0]])
@@ -112,15 +100,12 @@ def test_a_large_prior_loses_no_digits():
     assert found == pytest.approx(np.log(mean[[0, 1, 1, 3]]).sum(), rel=1e-10)
 
 
-# --- what it takes --------------------------------------------------------------------------------
-
-
 def dense_model(n_topics=6, n_words=30):
     rng = np.random.default_rng(5)
     return model_of(oracle.random_model(rng, n_topics, n_words, scale=0.01, density=1.0))
 
 
-def test_too_long_is_refused_at_once():
+def test_what_is_too_long_is_refused():
     counts = np.zeros((3, 30), dtype=int)
     counts[0, 0], counts[1], counts[2, :4] = 1, 1, 1
     with pytest.raises(ExactCostError, match="annealed-importance-sampling") as caught:
@@ -128,29 +113,22 @@ def test_too_long_is_refused_at_once():
     assert (caught.value.document, caught.value.n_tokens) == (1, 30)
     assert caught.value.seconds > 3600
     assert exact(dense_model(), DocumentBlock(sparse.csr_array(counts[[0, 2]]))).total < 0
+    with pytest.raises(ExactCostError):
+        exact(dense_model(), DocumentBlock(sparse.csr_array(np.full((1, 30), 10**15))))
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_memory_is_what_all_threads_take(n_jobs):
     model = without_edges(np.full((4, 3), 1 / 3), np.ones(4))
     counts = sparse.csr_array([[20, 20, 20]])  # binom(63, 3) totals of 144 bytes
-    assert (
-        exact(model, DocumentBlock(counts), max_memory=6_000_000 * n_jobs, n_jobs=n_jobs).total < 0
-    )
+    enough = {"max_memory": 6_000_000 * n_jobs, "n_jobs": n_jobs}
+    assert exact(model, DocumentBlock(counts), **enough).total < 0
     with pytest.raises(ExactCostError, match="max_memory"):
         exact(model, DocumentBlock(counts), max_memory=5_000_000 * n_jobs, n_jobs=n_jobs)
 
 
-def test_lengths_beyond_all_numbers_are_refused():
-    with pytest.raises(ExactCostError):
-        exact(dense_model(), DocumentBlock(sparse.csr_array(np.full((1, 30), 10**15))))
-
-
 @pytest.mark.parametrize(("value", "error"), [(0, ValueError), (1.5, TypeError), (True, TypeError)])
 def test_bad_memory(value, error):
+    one_token = DocumentBlock(sparse.csr_array(np.eye(1, 30, dtype=int)))
     with pytest.raises(error, match="max_memory"):
-        exact(
-            dense_model(),
-            DocumentBlock(sparse.csr_array(np.eye(1, 30, dtype=int))),
-            max_memory=value,
-        )
+        exact(dense_model(), one_token, max_memory=value)

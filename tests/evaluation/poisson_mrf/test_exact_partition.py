@@ -31,14 +31,12 @@ def of_graph(graph, rng, scale=0.1, half_length=20.0):
 
 
 def by_oracle(mrf, length):
-    phi = mrf.interactions.toarray()
-    return oracle.log_partition(mrf.node, phi, length, mrf.half_length)
+    return oracle.log_partition(mrf.node, mrf.interactions.toarray(), length, mrf.half_length)
 
 
 def by_listing(mrf, length):
     """Every x in turn, in arrays: for what is too much for the oracle."""
-    counts = np.array(list(oracle.bags(mrf.n_words, length)))
-    return logsumexp(mrf.log_weight(counts))
+    return logsumexp(mrf.log_weight(np.array(list(oracle.bags(mrf.n_words, length)))))
 
 
 def test_against_enumeration_of_many_small_models():
@@ -57,8 +55,7 @@ def test_against_enumeration_of_many_small_models():
 def test_two_words_are_the_multiplicative_binomial(probability, phi, length):
     """x·Φx = 2 φ x (L - x): Altham's θ is exp 2φ."""
     mrf = FixedLengthPoissonMRF(np.log([probability, 1 - probability]), [[0, phi], [phi, 0]])
-    constant = oracle.altham_log_constant(length, probability, 2 * phi)
-    expected = constant - math.lgamma(length + 1)
+    expected = oracle.altham_log_constant(length, probability, 2 * phi) - math.lgamma(length + 1)
     assert exact_log_partition(mrf, length) == pytest.approx(expected, rel=1e-12, abs=1e-11)
 
 
@@ -66,16 +63,14 @@ def test_two_words_and_very_many_tokens_cost_little():
     mrf = FixedLengthPoissonMRF([0.2, -0.4], [[0, 3.0], [3.0, 0]], half_length=50.0)
     length = 100_000
     phi = 3.0 * mrf.weight(length)
-    probability = float(mrf.word_probability[0])
-    expected = oracle.altham_log_constant(length, probability, 2 * phi)
+    expected = oracle.altham_log_constant(length, float(mrf.word_probability[0]), 2 * phi)
     expected += length * logsumexp(mrf.node) - gammaln(length + 1)
     assert exact_log_partition(mrf, length) == pytest.approx(expected, rel=1e-11)
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 60, 100_000])
 def test_without_interactions_it_is_the_multinomials(length):
-    rng = np.random.default_rng(1)
-    mrf = random_mrf(rng, 200, 0.0)
+    mrf = random_mrf(np.random.default_rng(1), 200, 0.0)
     expected = length * logsumexp(mrf.node) - gammaln(length + 1)
     assert exact_log_partition(mrf, length) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
@@ -87,16 +82,13 @@ GRAPHS = {
     "cycle": nx.cycle_graph(7),
     "wheel": nx.wheel_graph(7),
     "cycle with chords": nx.circulant_graph(7, [1, 3]),
-    "forest and words alone": nx.disjoint_union_all(
-        [nx.path_graph(2), nx.path_graph(3), nx.empty_graph(2)]
-    ),
+    "forest": nx.disjoint_union_all([nx.path_graph(2), nx.path_graph(3), nx.empty_graph(2)]),
     "ladder": nx.ladder_graph(4),
 }
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_summing_words_out_is_listing_all_counts(name, monkeypatch):
-    """Of all graphs, whichever way were taken as the cheaper."""
     rng = np.random.default_rng(2)
     mrf = of_graph(GRAPHS[name], rng, scale=0.5)
     expected = by_listing(mrf, 9)
@@ -118,21 +110,23 @@ def test_summing_words_out_is_listing_all_counts(name, monkeypatch):
 def star_log_partition(mrf, length):
     """Given the hub's count y, the leaves are a multinomial: Σ_y e^{θy} (Σ e^{θ_s + 2φ_s y})^n."""
     leaves, weight = mrf.node[1:], float(mrf.weight(length))
-    phi = mrf.interactions.toarray()[0, 1:]
-    logs = []
+    phi, logs = mrf.interactions.toarray()[0, 1:], []
     for y in range(length + 1):
-        n = length - y
-        field = logsumexp(leaves + 2 * weight * phi * y)
+        n, field = length - y, logsumexp(leaves + 2 * weight * phi * y)
         logs.append(mrf.node[0] * y - gammaln(y + 1) + n * field - gammaln(n + 1))
     return logsumexp(logs)
 
 
-def test_a_star_of_thirty_words_has_a_closed_form():
+def test_stars_and_chains_of_thirty_words():
     rng = np.random.default_rng(3)
     for length in (1, 7, 50):
         mrf = of_graph(nx.star_graph(29), rng, scale=0.3, half_length=np.inf)
         expected = star_log_partition(mrf, length)
         assert exact_log_partition(mrf, length) == pytest.approx(expected, rel=1e-12)
+    rng = np.random.default_rng(4)
+    mrf = of_graph(nx.path_graph(30), rng, scale=0.1, half_length=30.0)
+    expected = transfer_log_partition(mrf, 50)
+    assert exact_log_partition(mrf, 50) == pytest.approx(expected, rel=1e-12)
 
 
 def transfer_log_partition(mrf, length):
@@ -152,23 +146,21 @@ def transfer_log_partition(mrf, length):
     return math.log(state[:, length].sum())
 
 
-def test_a_chain_of_thirty_words():
-    rng = np.random.default_rng(4)
-    mrf = of_graph(nx.path_graph(30), rng, scale=0.1, half_length=30.0)
-    expected = transfer_log_partition(mrf, 50)
-    assert exact_log_partition(mrf, 50) == pytest.approx(expected, rel=1e-12)
-
-
-def test_a_tree_does_not_depend_on_the_order_of_words():
+def test_trees_and_words_that_are_one():
     rng = np.random.default_rng(5)
-    mrf = of_graph(nx.random_labeled_tree(30, seed=5), rng, scale=0.1)
-    order = rng.permutation(30)
+    mrf, order = of_graph(nx.random_labeled_tree(30, seed=5), rng, scale=0.1), rng.permutation(30)
     phi = mrf.interactions.toarray()[np.ix_(order, order)]
     other = FixedLengthPoissonMRF(mrf.node[order], phi, mrf.half_length)
     found = exact_log_partition(mrf, 50)
     assert exact_log_partition(other, 50) == pytest.approx(found, rel=1e-13)
     without = FixedLengthPoissonMRF(mrf.node, np.zeros((30, 30)))
     assert exact_log_partition(without, 50) != pytest.approx(found, abs=0.01)
+    phi = [[0, 0.4, 0.4], [0.4, 0, 0], [0.4, 0, 0]]
+    mrf = FixedLengthPoissonMRF([0.3, -0.2, 0.7], phi, half_length=6.0)
+    both = FixedLengthPoissonMRF([0.3, np.logaddexp(-0.2, 0.7)], [[0, 0.4], [0.4, 0]], 6.0)
+    for length in (2, 9, 40):
+        expected = exact_log_partition(both, length)
+        assert exact_log_partition(mrf, length) == pytest.approx(expected, rel=1e-12)
 
 
 def test_many_components():
@@ -196,33 +188,18 @@ def test_many_components():
     assert exact_log_partition(mrf, length) == pytest.approx(math.log(series[length]), rel=1e-12)
 
 
-def test_two_words_that_are_one_can_be_put_together():
-    """Words of equal neighbours that do not depend on each other add their exp θ."""
-    mrf = FixedLengthPoissonMRF(
-        [0.3, -0.2, 0.7], [[0, 0.4, 0.4], [0.4, 0, 0], [0.4, 0, 0]], half_length=6.0
-    )
-    both = FixedLengthPoissonMRF([0.3, np.logaddexp(-0.2, 0.7)], [[0, 0.4], [0.4, 0]], 6.0)
-    for length in (2, 9, 40):
-        expected = exact_log_partition(both, length)
-        assert exact_log_partition(mrf, length) == pytest.approx(expected, rel=1e-12)
-
-
-def test_a_constant_added_to_theta():
-    rng = np.random.default_rng(7)
-    mrf = random_mrf(rng, 5, 0.6)
+def test_constants_in_theta_and_strong_interactions():
+    mrf = random_mrf(np.random.default_rng(7), 5, 0.6)
     shifted = FixedLengthPoissonMRF(mrf.node + 800.0, mrf.interactions)
     found = exact_log_partition(shifted, 6) - exact_log_partition(mrf, 6)
     assert found == pytest.approx(6 * 800.0, rel=1e-13)
-
-
-def test_strong_interactions_neither_overflow_nor_vanish():
     for phi in (30.0, -30.0):
         mrf = FixedLengthPoissonMRF([0.0, 1.0, -1.0], phi * (1 - np.eye(3)))
         expected = by_oracle(mrf, 12)
         assert exact_log_partition(mrf, 12) == pytest.approx(expected, rel=1e-12)
 
 
-def test_what_is_too_much_is_refused_before_the_work():
+def test_what_is_too_much_is_refused_by_the_states_it_needs():
     rng = np.random.default_rng(8)
     mrf = random_mrf(rng, 1000, 0.1)
     with pytest.raises(PartitionCostError, match='use method "ais"') as caught:
@@ -234,9 +211,6 @@ def test_what_is_too_much_is_refused_before_the_work():
         exact_log_partition(FixedLengthPoissonMRF(mrf.node, mrf.interactions), 10_000_000)
     with pytest.raises(PartitionCostError):
         exact_log_partition(huge, 50)
-
-
-def test_the_number_of_states_that_is_named_is_the_one_that_is_needed():
     rng = np.random.default_rng(9)
     for graph in (nx.path_graph(12), nx.complete_graph(4), nx.cycle_graph(8), GRAPHS["ladder"]):
         mrf = of_graph(graph, rng)
@@ -246,10 +220,6 @@ def test_the_number_of_states_that_is_named_is_the_one_that_is_needed():
         exact_log_partition(mrf, 12, max_states=needed)
         with pytest.raises(PartitionCostError):
             exact_log_partition(mrf, 12, max_states=needed - 1)
-
-
-def test_states_are_those_of_all_components_and_of_their_convolution():
-    """Two pairs: 66 counts of each with at most ten tokens, and as many sums of two totals."""
     rng = np.random.default_rng(11)
     for n_alone, n_joins in ((0, 1), (3, 2)):
         parts = [nx.path_graph(2), nx.path_graph(2), nx.empty_graph(n_alone)]
@@ -261,8 +231,7 @@ def test_states_are_those_of_all_components_and_of_their_convolution():
 
 def test_two_tokens_of_a_thousand_words_that_all_depend_on_each_other():
     """Σ_st e^{θ_s + θ_t} exp(2 Φ_st) / 2."""
-    rng = np.random.default_rng(10)
-    mrf = random_mrf(rng, 1000, 0.5)
+    mrf = random_mrf(np.random.default_rng(10), 1000, 0.5)
     logs = mrf.node[:, None] + mrf.node + 2 * mrf.interactions.toarray()
     expected = logsumexp(logs) - math.log(2)
     assert exact_log_partition(mrf, 2) == pytest.approx(expected, rel=1e-12)

@@ -15,9 +15,8 @@ from evaluation.poisson_mrf.log_partition import PARTITION_METHODS, PartitionEst
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from tests.oracles import poisson_mrf as oracle
 
-module = importlib.import_module(
-    "evaluation.poisson_mrf.log_partition"
-)  # not the function of that name
+# Not the function of that name.
+module = importlib.import_module("evaluation.poisson_mrf.log_partition")
 PHI = np.array([[0, 0.3, -0.2], [0.3, 0, 0], [-0.2, 0, 0]])
 MIXED = FixedLengthPoissonMRF([2.0, 1.0, 0.5], PHI, half_length=9.0)
 
@@ -26,63 +25,50 @@ def multinomial(mrf, length):
     return length * logsumexp(mrf.node) - gammaln(length + 1)
 
 
-def test_exact_against_the_oracle():
+def test_against_the_oracle():
     found = log_partition(MIXED, 7, "exact")
     expected = oracle.log_partition(MIXED.node, PHI, 7, 9.0)
     assert found.log_partition == pytest.approx(expected, rel=1e-12)
     assert (found.method, found.direction, found.length) == ("exact", "exact", 7)
     assert (found.standard_error, found.n_samples) == (0, 0)
     assert math.isnan(found.effective_sample_size)
-
-
-def test_probabilities_of_all_bags_sum_to_one():
     counts = list(oracle.bags(3, 8))
     log_p = MIXED.log_weight(counts) - log_partition(MIXED, 8, "exact").log_partition
     assert np.exp(log_p).sum() == pytest.approx(1, rel=1e-12)
-
-
-@pytest.mark.parametrize("method", PARTITION_METHODS)
-def test_no_token_and_one_token_are_known(method):
-    for length, expected in ((0, 0.0), (1, logsumexp(MIXED.node))):
-        found = log_partition(MIXED, length, method)
-        assert found.log_partition == pytest.approx(expected, rel=1e-15)
-        assert (found.standard_error, found.direction) == (0, "exact")
-        assert (found.method, found.length) == (method, length)
-
-
-@pytest.mark.parametrize("method", PARTITION_METHODS)
-@pytest.mark.parametrize("length", [2, 9, 400])
-def test_without_interactions_every_method_has_the_multinomial(method, length):
-    rng = np.random.default_rng(0)
-    mrf = FixedLengthPoissonMRF(3 + rng.normal(size=20), np.zeros((20, 20)))
-    found = log_partition(mrf, length, method, random_state=0)
-    assert found.log_partition == pytest.approx(multinomial(mrf, length), rel=1e-12)
-    assert found.standard_error == 0
-
-
-@pytest.mark.parametrize("method", PARTITION_METHODS)
-def test_a_constant_added_to_theta_adds_itself_for_each_token(method):
-    shifted = FixedLengthPoissonMRF(MIXED.node + 50.0, PHI, 9.0)
-    settings = {"n_samples": 20, "n_temperatures": 5, "random_state": 0}
-    one = log_partition(MIXED, 6, method, **settings)
-    other = log_partition(shifted, 6, method, **settings)
-    assert other.log_partition - one.log_partition == pytest.approx(300, rel=1e-12)
-
-
-def test_the_bound_is_above():
     exact = log_partition(MIXED, 12, "exact").log_partition
     found = log_partition(MIXED, 12, "upper-bound")
     assert found.log_partition > exact
     assert (found.direction, found.standard_error, found.n_samples) == ("upper bound", 0, 0)
 
 
-def test_annealing_says_what_it_did():
-    found = log_partition(MIXED, 9, n_samples=70, n_temperatures=20, random_state=1)
-    assert (found.method, found.direction, found.length) == ("ais", "unbiased", 9)
-    assert found.n_samples == 70
-    assert 35 < found.effective_sample_size <= 70
-    assert 0 < found.standard_error < 0.2
-    assert not found.has_low_ess
+@pytest.mark.parametrize("method", PARTITION_METHODS)
+def test_constants_and_few_tokens(method):
+    for length, expected in ((0, 0.0), (1, logsumexp(MIXED.node))):
+        found = log_partition(MIXED, length, method)
+        assert found.log_partition == pytest.approx(expected, rel=1e-15)
+        assert (found.standard_error, found.direction) == (0, "exact")
+        assert (found.method, found.length) == (method, length)
+    shifted = FixedLengthPoissonMRF(MIXED.node + 50.0, PHI, 9.0)
+    settings = {"n_samples": 20, "n_temperatures": 5, "random_state": 0}
+    one = log_partition(MIXED, 6, method, **settings)
+    other = log_partition(shifted, 6, method, **settings)
+    assert other.log_partition - one.log_partition == pytest.approx(300, rel=1e-12)
+    for length in (-1, -(10**6)):
+        with pytest.raises(ValueError, match="length must be at least 0"):
+            log_partition(MIXED, length, method)
+    for length in (2.5, 3.0, math.nan, "3", None, True, [3]):
+        with pytest.raises(TypeError, match="length must be a whole number"):
+            log_partition(MIXED, length, method)
+    assert log_partition(MIXED, np.int32(3), method, random_state=0).length == 3
+
+
+@pytest.mark.parametrize("method", PARTITION_METHODS)
+@pytest.mark.parametrize("length", [2, 9, 400])
+def test_without_interactions_every_method_has_the_multinomial(method, length):
+    mrf = FixedLengthPoissonMRF(3 + np.random.default_rng(0).normal(size=20), np.zeros((20, 20)))
+    found = log_partition(mrf, length, method, random_state=0)
+    assert found.log_partition == pytest.approx(multinomial(mrf, length), rel=1e-12)
+    assert found.standard_error == 0
 
 
 def test_the_mean_is_of_weights_and_its_error_by_the_delta_method(monkeypatch):
@@ -107,23 +93,17 @@ WITHIN = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    ["mixed"] + [pytest.param(name, marks=pytest.mark.slow) for name in WITHIN if name != "mixed"],
-)
+@pytest.mark.parametrize("name", WITHIN)
 def test_the_truth_is_within_the_error_that_is_reported(name):
-    """Within 2.58 standard errors in 99 of 100 runs, 98.7 by Student's law of 100 weights.
-
-    Of 200 runs more than `allowed` are outside with a chance of 1e-5, had 2% of them to be: the
-    log of a mean is skewed.
+    """Within 2.58 standard errors in 98.7 of 100 runs, by Student's law of 100 weights.
+    More than `allowed` are outside with a chance of 1e-5, had 2% to be: a mean's log is skewed.
     """
     mrf, length = WITHIN[name]
     truth = log_partition(mrf, length, "exact").log_partition
     settings = {"n_samples": 100, "n_temperatures": 30}
     runs = [log_partition(mrf, length, random_state=seed, **settings) for seed in range(200)]
     found = np.array([run.log_partition for run in runs])
-    error = np.array([run.standard_error for run in runs])
-    allowed = binom.isf(1e-5, 200, 0.02)
+    error, allowed = np.array([run.standard_error for run in runs]), binom.isf(1e-5, 200, 0.02)
     assert (abs(found - truth) > 2.58 * error).sum() <= allowed
     wrong = truth + 3 * error.mean()  # the test would see a bias of three standard errors
     assert (abs(found - wrong) > 2.58 * error).sum() > allowed
@@ -131,14 +111,25 @@ def test_the_truth_is_within_the_error_that_is_reported(name):
     assert found.std(ddof=1) == pytest.approx(np.sqrt((error**2).mean()), rel=4 * 0.05 * 1.5)
 
 
-def test_a_seed_fixes_the_result_whatever_the_threads():
+def test_seeds_threads_and_one_sample():
     settings = {"n_samples": 130, "n_temperatures": 5}
     one = log_partition(MIXED, 9, random_state=3, n_jobs=1, **settings)
     assert one == log_partition(MIXED, 9, random_state=3, n_jobs=2, **settings)
     assert one != log_partition(MIXED, 9, random_state=4, **settings)
-    rng = np.random.default_rng(5), np.random.default_rng(5)
-    first, second = (log_partition(MIXED, 9, random_state=r, **settings) for r in rng)
+    rngs = (np.random.default_rng(5) for _ in range(2))
+    first, second = (log_partition(MIXED, 9, random_state=rng, **settings) for rng in rngs)
     assert first == second
+    found = log_partition(MIXED, 9, n_samples=1, random_state=0)
+    assert math.isnan(found.standard_error)
+    assert found.effective_sample_size == 1
+    assert not found.has_low_ess
+    assert not PartitionEstimate(1.0, 0.0, "exact", "exact", 3).has_low_ess
+    found = log_partition(MIXED, 9, n_samples=70, n_temperatures=20, random_state=1)
+    assert (found.method, found.direction, found.length) == ("ais", "unbiased", 9)
+    assert found.n_samples == 70
+    assert 35 < found.effective_sample_size <= 70
+    assert 0 < found.standard_error < 0.2
+    assert not found.has_low_ess
 
 
 def test_few_effective_samples_are_warned_of(caplog):
@@ -154,48 +145,18 @@ def test_few_effective_samples_are_warned_of(caplog):
     assert found.log_partition < log_partition(strong, 40, "exact").log_partition - 1
 
 
-def test_one_sample_has_no_error():
-    found = log_partition(MIXED, 9, n_samples=1, random_state=0)
-    assert math.isnan(found.standard_error)
-    assert found.effective_sample_size == 1
-    assert not found.has_low_ess
-
-
-def test_an_estimate_without_weights_is_not_unsure():
-    assert not PartitionEstimate(1.0, 0.0, "exact", "exact", 3).has_low_ess
-
-
-def test_what_is_too_much_is_refused():
-    rng = np.random.default_rng(0)
-    upper = np.triu(rng.normal(size=(50, 50)), 1)
+def test_what_is_refused():
+    upper = np.triu(np.random.default_rng(0).normal(size=(50, 50)), 1)
     mrf = FixedLengthPoissonMRF(np.zeros(50), upper + upper.T)
     with pytest.raises(PartitionCostError, match="use method"):
         log_partition(mrf, 30, "exact")
     with pytest.raises(ValueError, match="max_states is 20"):
         log_partition(MIXED, 30, "exact", max_states=20)
-
-
-@pytest.mark.parametrize("method", PARTITION_METHODS)
-def test_bad_lengths(method):
-    for length in (-1, -(10**6)):
-        with pytest.raises(ValueError, match="length must be at least 0"):
-            log_partition(MIXED, length, method)
-    for length in (2.5, 3.0, math.nan, "3", None, True, [3]):
-        with pytest.raises(TypeError, match="length must be a whole number"):
-            log_partition(MIXED, length, method)
-    found = log_partition(MIXED, np.int32(3), method, random_state=0)
-    assert found.length == 3
-
-
-def test_a_half_length_that_is_no_number():
     for half_length in ("a", None, True, [3.0], 1j):
         with pytest.raises(TypeError, match="half_length must be a number, found "):
             FixedLengthPoissonMRF(MIXED.node, PHI, half_length)
     for half_length in (9, np.int64(9), np.float32(9)):
         assert FixedLengthPoissonMRF(MIXED.node, PHI, half_length).weight(9) == 0.5
-
-
-def test_bad_settings():
     with pytest.raises(ValueError, match=r"method must be one of .*found 'AIS'"):
         log_partition(MIXED, 3, "AIS")
     for mrf in (PHI, None, "field"):

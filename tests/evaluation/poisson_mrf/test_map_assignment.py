@@ -1,7 +1,5 @@
 """The published measure of models of Poisson MRFs."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -26,9 +24,8 @@ def all_documents(n_words, length):
 
 
 def log_orders(row):
-    return multinomial.logpmf(row, sum(row), np.full(len(row), 1 / len(row))) + sum(row) * np.log(
-        len(row)
-    )
+    n, n_words = sum(row), len(row)
+    return multinomial.logpmf(row, n, np.full(n_words, 1 / n_words)) + n * np.log(n_words)
 
 
 def log_probability_of_best(row, plain):
@@ -54,8 +51,7 @@ def plain_model(seed, n_topics=2):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_of_a_topic_model_it_is_a_split_that_hardly_any_beats(seed):
-    plain = plain_model(seed)
-    rows = all_documents(3, 4)
+    plain, rows = plain_model(seed), all_documents(3, 4)
     found = map_assignment(model_of(plain), DocumentBlock(sparse.csr_array(rows)))
     assert (found.method, found.convention, found.direction) == ("best-split", "bag", "plug-in")
     best = np.array([log_probability_of_best(row, plain) for row in rows])
@@ -65,8 +61,7 @@ def test_of_a_topic_model_it_is_a_split_that_hardly_any_beats(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_of_a_mixture_it_is_the_best_component(seed):
-    plain = plain_model(seed, n_topics=3)
-    rows = all_documents(3, 4)
+    plain, rows = plain_model(seed, n_topics=3), all_documents(3, 4)
     found = map_assignment(model_of(plain, LPMRFClusters), DocumentBlock(sparse.csr_array(rows)))
     expected = [
         max(oracle.log_probability_of_field(tokens_of(row), plain, k) for k in range(3))
@@ -76,7 +71,7 @@ def test_of_a_mixture_it_is_the_best_component(seed):
     np.testing.assert_allclose(found.log_likelihood, expected, rtol=1e-11)
 
 
-def test_it_is_no_probability_but_with_one_topic():
+def test_one_topic_both_conventions_and_no_tokens():
     rows = sparse.csr_array(all_documents(3, 4))
     for kind in (LPMRFTopics, LPMRFClusters):
         total = {
@@ -89,14 +84,9 @@ def test_it_is_no_probability_but_with_one_topic():
         }
         assert total[1] == pytest.approx(0.0, abs=1e-12)
         assert total[2] > 0.05
-
-
-def test_both_conventions_and_documents_without_tokens():
-    model = model_of(plain_model(0))
-    rows = np.array([[1, 2, 1], [0, 0, 0], [3, 0, 1]])
+    model, rows = model_of(plain_model(0)), np.array([[1, 2, 1], [0, 0, 0], [3, 0, 1]])
     bag = log_likelihood(model, rows, "best-split")
-    assert bag.log_likelihood[1] == 0
-    assert bag.n_documents == 2
+    assert (bag.log_likelihood[1], bag.n_documents) == (0, 2)
     assert (bag.standard_error == 0).all()
     sequence = log_likelihood(model, rows, "best-split", convention="sequence")
     assert sequence.convention == "sequence"

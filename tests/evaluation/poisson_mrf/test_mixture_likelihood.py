@@ -1,7 +1,5 @@
 """Mixtures of Poisson MRFs against plain sums."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -42,35 +40,28 @@ def test_it_is_the_sum_over_components(seed):
     assert_allclose(mixture.transform(counts), np.exp(shares), rtol=1e-11)
 
 
-def test_documents_of_a_length_sum_to_one():
+def test_multinomials_and_documents_of_a_length():
     plain = oracle.random_model(np.random.default_rng(1), n_topics=2, n_words=3, scale=1.5)
     mixture = mixture_of({**plain, "table": np.array(oracle.log_partitions(plain, 4))})
     sequences = np.array(list(itertools.product(range(3), repeat=4)))
     counts = sparse.csr_array((sequences[:, :, None] == np.arange(3)).sum(axis=1))
     found = mixture_exact(mixture, DocumentBlock(counts))
     assert np.exp(found.log_likelihood).sum() == pytest.approx(1.0, rel=1e-12)
-
-
-def test_without_edges_it_is_a_mixture_of_multinomials():
     rng = np.random.default_rng(2)
-    plain = oracle.random_model(rng, density=0.0)
-    rows = rng.multinomial(60, np.full(5, 0.2), 7)
+    plain, rows = oracle.random_model(rng, density=0.0), rng.multinomial(60, np.full(5, 0.2), 7)
     mixture = mixture_of({**plain, "table": np.zeros((3, 2))})
     found = mixture_exact(mixture, DocumentBlock(sparse.csr_array(rows))).log_likelihood
     bag = [multinomial.pmf(rows, 60, words) for words in mixture.topic_word]
     one_order = np.exp(multinomial.logpmf(rows, 60, np.full(5, 0.2)) - 60 * np.log(0.2))
-    expected = np.log(mixture.component_share @ bag) - np.log(one_order)
-    assert_allclose(found, expected, rtol=1e-12)
+    assert_allclose(found, np.log(mixture.component_share @ bag) - np.log(one_order), rtol=1e-12)
 
 
-def test_longer_than_the_table_and_than_any_sum_of_exponentials():
+def test_longer_than_the_table_and_without_tokens():
     plain = oracle.random_model(np.random.default_rng(3), longest=3)
-    mixture = mixture_of(plain)
-    counts = sparse.csr_array([[900, 20, 0, 3, 77], [0, 1, 0, 0, 0]])
+    mixture, counts = mixture_of(plain), sparse.csr_array([[900, 20, 0, 3, 77], [0, 1, 0, 0, 0]])
     assert np.isfinite(mixture_exact(mixture, DocumentBlock(counts)).log_likelihood).all()
     assert_allclose(mixture.transform(counts).sum(axis=1), 1.0, rtol=1e-12)
-    table = mixture.log_partition_to(1000)[:, 1000]
-    z = counts.toarray()[0]
+    table, z = mixture.log_partition_to(1000)[:, 1000], counts.toarray()[0]
     expected = [
         z @ np.log(plain["topic_word"][k])
         + (z @ plain["phi"][k] @ z) / (1 + (1000 / plain["half_length"][k]) ** 2)
@@ -78,16 +69,12 @@ def test_longer_than_the_table_and_than_any_sum_of_exponentials():
         for k in range(3)
     ]
     assert_allclose(field_scores(mixture, counts)[0], expected, rtol=1e-12)
-
-
-def test_documents_without_tokens():
     plain = oracle.random_model(np.random.default_rng(4))  # Ã_0 is not 0
     mixture, counts = mixture_of(plain), sparse.csr_array((2, 5), dtype=np.int64)
     found = mixture_exact(
         mixture, DocumentBlock(counts), n_samples=4, seed=3, n_jobs=2, max_memory=1
     )
-    assert found.log_likelihood.tolist() == [0.0, 0.0]
-    assert found.n_documents == 0
+    assert (found.log_likelihood.tolist(), found.n_documents) == ([0.0, 0.0], 0)
     plain["table"][:, 0] = 0.0
     assert_allclose(mixture_of(plain).transform(counts), [mixture.component_share] * 2, rtol=1e-12)
     assert mixture_exact(mixture, DocumentBlock(counts[:0])).n_tokens.shape == (0,)

@@ -37,21 +37,17 @@ def slack(value):
 
 @st.composite
 def fields(draw):
-    n_words = draw(st.integers(1, 4))
-    numbers = st.floats(-4, 4, allow_subnormal=False)
+    n_words, numbers = draw(st.integers(1, 4)), st.floats(-4, 4, allow_subnormal=False)
     node = draw(st.lists(numbers, min_size=n_words, max_size=n_words))
-    phi = np.zeros((n_words, n_words))
-    above = np.triu_indices(n_words, 1)
+    phi, above = np.zeros((n_words, n_words)), np.triu_indices(n_words, 1)
     values = st.one_of(st.just(0.0), st.floats(-0.2, 0.2), st.floats(-5, 5))
     phi[above] = draw(st.lists(values, min_size=len(above[0]), max_size=len(above[0])))
-    half_length = draw(st.sampled_from([np.inf, 3.0, 12.0]))
-    return FixedLengthPoissonMRF(node, phi + phi.T, half_length)
+    return FixedLengthPoissonMRF(node, phi + phi.T, draw(st.sampled_from([np.inf, 3.0, 12.0])))
 
 
 @given(fields(), st.integers(0, 12))
 def test_no_bound_is_below_what_it_bounds(mrf, length):
-    exact = exact_log_partition(mrf, length)
-    found = upper_bound(mrf, length)
+    exact, found = exact_log_partition(mrf, length), upper_bound(mrf, length)
     assert found >= exact - slack(exact)
     assert found <= published(mrf, length) + slack(found)
     if length >= 2:
@@ -70,10 +66,8 @@ def test_it_is_exact_up_to_two_tokens(mrf):
 
 @given(fields(), st.integers(2, 7))
 def test_the_largest_value_is_no_larger_than_its_bound(mrf, length):
-    """Over all x there are: the counts of L tokens on up to four words."""
     counts = np.indices((length + 1,) * mrf.n_words).reshape(mrf.n_words, -1).T
-    counts = counts[counts.sum(axis=1) == length]
-    phi = mrf.interactions.toarray()
+    counts, phi = counts[counts.sum(axis=1) == length], mrf.interactions.toarray()
     largest = float(mrf.weight(length)) * np.einsum("is,st,it->i", counts, phi, counts).max()
     assert bound_by_largest(mrf, length) >= largest - slack(largest)
 
@@ -85,32 +79,32 @@ def test_two_words_that_like_each_other_have_the_largest_value_itself(length):
     assert bound_by_largest(mrf, length) == pytest.approx(1.7 * length**2 / 2, rel=1e-12)
 
 
-def test_whole_counts_of_words_that_all_like_each_other():
+def test_words_that_like_or_avoid_each_other():
     """With Φ = m (11' - I) and as many words as tokens, x·Φx is at most m L (L - 1): one each."""
     n_words = 6
     mrf = FixedLengthPoissonMRF(np.zeros(n_words), 0.5 * (1 - np.eye(n_words)))
     assert bound_by_largest(mrf, n_words) == pytest.approx(0.5 * 6 * 5, rel=1e-12)
     assert bound_by_largest(mrf, 3) == pytest.approx(0.5 * 3 * 2, rel=1e-12)
     assert bound_by_largest(mrf, 1) == pytest.approx(0, abs=1e-12)
-
-
-def test_words_that_only_avoid_each_other_make_it_smaller():
     mrf = FixedLengthPoissonMRF([0.0, 0.5, 1.0], -0.1 * (1 - np.eye(3)))
     assert bound_by_largest(mrf, 10) == 0
     assert upper_bound(mrf, 10) < multinomial(mrf, 10) < published(mrf, 10)
 
 
-def test_of_weak_interactions_it_is_exact_to_first_order():
+def test_tight_where_interactions_are_weak_and_lengths_odd():
     """log E exp(x·Φx) = L (L-1) p·Φp + O(Φ²), and halving Φ quarters what is left."""
     rng = np.random.default_rng(0)
-    upper = np.triu(rng.normal(size=(4, 4)), 1)
-    node = rng.normal(size=4)
+    upper, node = np.triu(rng.normal(size=(4, 4)), 1), rng.normal(size=4)
     gaps = []
     for scale in (2e-3, 1e-3):
         mrf = FixedLengthPoissonMRF(node, scale * (upper + upper.T))
         gaps.append(upper_bound(mrf, 8) - exact_log_partition(mrf, 8))
     assert 0 < gaps[1] < 1e-4
     assert gaps[0] / gaps[1] == pytest.approx(4, rel=0.05)
+    mrf = FixedLengthPoissonMRF([0.0, 0.0], [[0, 0.1], [0.1, 0]])
+    rest = exact_log_partition(mrf, 3) - multinomial(mrf, 3)
+    apart = math.log(0.5 + 0.5 * math.exp(6 * 0.1))
+    assert rest < bound_by_pairs(mrf, 3) < apart
 
 
 @pytest.mark.parametrize("length", [2, 4, 5])
@@ -123,17 +117,8 @@ def test_pairs_are_summed_in_logs_where_exponents_are_beyond_numbers(length):
             pairs[2, 3] = pairs[3, 2] = phi
             mrf = FixedLengthPoissonMRF(node, pairs)
             logs = mrf.node - logsumexp(mrf.node)
-            both = logs[:, None] + logs
-            expected = length / 2 * logsumexp(both + 2 * (length - 1) * pairs)
+            expected = length / 2 * logsumexp((logs[:, None] + logs) + 2 * (length - 1) * pairs)
             assert bound_by_pairs(mrf, length) == pytest.approx(expected, rel=1e-12)
-
-
-def test_pairs_of_an_odd_number_of_tokens_are_bounded_tightly():
-    """Hölder with L/2, not only the ⌊L/2⌋ pairs that are apart: strictly less."""
-    mrf = FixedLengthPoissonMRF([0.0, 0.0], [[0, 0.1], [0.1, 0]])
-    rest = exact_log_partition(mrf, 3) - multinomial(mrf, 3)
-    apart = math.log(0.5 + 0.5 * math.exp(6 * 0.1))
-    assert rest < bound_by_pairs(mrf, 3) < apart
 
 
 @pytest.mark.parametrize("n_words", [30, 150])
@@ -143,21 +128,18 @@ def test_the_largest_eigenvalue_is_found_from_above(n_words):
     upper *= rng.random((n_words, n_words)) < 0.1
     phi = upper + upper.T
     mrf = FixedLengthPoissonMRF(np.zeros(n_words), phi)
-    truth = np.linalg.eigvalsh(phi)[-1]
-    found = largest_eigenvalue(mrf.interactions)
+    truth, found = np.linalg.eigvalsh(phi)[-1], largest_eigenvalue(mrf.interactions)
     assert found == pytest.approx(truth, rel=1e-8)
     assert found >= truth * (1 - 1e-14)
     assert found == largest_eigenvalue(mrf.interactions)
 
 
-def test_no_interactions_have_no_eigenvalue_above_zero():
+def test_no_eigenvalue_and_none_found(monkeypatch):
     for n_words in (3, 200):
         mrf = FixedLengthPoissonMRF(np.zeros(n_words), np.zeros((n_words, n_words)))
         assert largest_eigenvalue(mrf.interactions) == 0
         assert upper_bound(mrf, 9) == pytest.approx(multinomial(mrf, 9), rel=1e-13)
 
-
-def test_an_iteration_without_end_gives_way_to_sums_of_rows(monkeypatch):
     def never(*args, **settings):
         raise ArpackNoConvergence("no end", [], [])
 

@@ -1,7 +1,5 @@
 """Topics of two models: the same model shuffled is matched with itself."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np
@@ -15,15 +13,14 @@ from models import GammaPoissonTopics, LDATopics
 WORDS = tuple(f"word{w:02}" for w in range(30))
 
 
-def some_model(n_topics: int, seed: int) -> LDATopics:
+def some_model(n_topics, seed):
     rng = np.random.default_rng(seed)
     return LDATopics(rng.dirichlet(np.full(len(WORDS), 0.2), n_topics), np.ones(n_topics))
 
 
 @given(st.integers(1, 6), st.integers(0, 1000))
-def test_a_model_that_was_shuffled_is_found_again(n_topics: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    model = some_model(n_topics, seed)
+def test_a_model_that_was_shuffled_is_found_again(n_topics, seed):
+    rng, model = np.random.default_rng(seed), some_model(n_topics, seed)
     topics, words = rng.permutation(n_topics), rng.permutation(len(WORDS))
     other = LDATopics(model.topic_word[topics][:, words], model.alpha)
     found = align_topics(model, WORDS, other, [WORDS[w] for w in words])
@@ -40,11 +37,10 @@ def test_a_model_that_was_shuffled_is_found_again(n_topics: int, seed: int) -> N
 
 
 @pytest.mark.parametrize(("n_first", "n_second"), [(3, 5), (5, 3), (4, 4)])
-def test_the_smallest_sum_of_distances(n_first: int, n_second: int) -> None:
+def test_the_smallest_sum_of_distances(n_first, n_second):
     first, second = some_model(n_first, 1), some_model(n_second, 2)
     found = align_topics(first, WORDS, second, WORDS)
-    between = cross_distances(first.topic_word, second.topic_word)
-    n = min(n_first, n_second)
+    between, n = cross_distances(first.topic_word, second.topic_word), min(n_first, n_second)
     best = min(
         sum(between[k, j] for k, j in zip(rows, columns, strict=True))
         for rows in permutations(range(n_first), n)
@@ -57,32 +53,26 @@ def test_the_smallest_sum_of_distances(n_first: int, n_second: int) -> None:
     firsts, seconds = ({p.first for p in found.pairs}, {p.second for p in found.pairs})
     assert firsts | set(found.only_first) == set(range(n_first))
     assert seconds | set(found.only_second) == set(range(n_second))
-    assert len(found.only_first) == n_first - n
-    assert len(found.only_second) == n_second - n
+    assert (len(found.only_first), len(found.only_second)) == (n_first - n, n_second - n)
 
 
-def test_over_common_words_normalised() -> None:
+def test_common_words():
     # Given one of the common words b and c, both topics are (3/4, 1/4) and (0, 1).
     first = LDATopics([[0.6, 0.3, 0.1], [0.5, 0.0, 0.5]], [1, 1])
     second = GammaPoissonTopics([[0.0, 2.0, 5.0], [3.0, 1.0, 0.0]], [1, 1], [0.5, 0.5])
     found = align_topics(first, ("a", "b", "c"), second, ("b", "c", "d"), n_top=2)
     assert [(p.first, p.second) for p in found.pairs] == [(0, 1), (1, 0)]
-    assert found.mean_distance == pytest.approx(0, abs=1e-7)
-    assert found.n_common_words == 2
+    assert (found.mean_distance, found.n_common_words) == (pytest.approx(0, abs=1e-7), 2)
     # Of each the two most probable over its own words: a b and b c; a c and d c.
     assert [p.shared_words for p in found.pairs] == [("b",), ("c",)]
-
-
-def test_a_topic_of_none_of_the_common_words() -> None:
-    first = LDATopics([[1.0, 0.0], [0.0, 1.0]], [1, 1])
-    second = LDATopics([[1.0, 0.0]], [1])
+    first, second = LDATopics([[1.0, 0.0], [0.0, 1.0]], [1, 1]), LDATopics([[1.0, 0.0]], [1])
     found = align_topics(first, ("a", "b"), second, ("b", "c"))
     assert [(p.first, p.second, p.distance) for p in found.pairs] == [(1, 0, 0.0)]
     only = align_topics(LDATopics([[1.0, 0.0]], [1]), ("a", "b"), second, ("b", "c"))
     assert [(p.distance, p.shared_words) for p in only.pairs] == [(1.0, ())]
 
 
-def test_what_is_refused() -> None:
+def test_what_is_refused():
     model = some_model(2, 0)
     with pytest.raises(ValueError, match="no word in common"):
         align_topics(model, WORDS, model, [word.upper() for word in WORDS])

@@ -1,10 +1,7 @@
 """Coherence against loops, by hand, and against gensim where gensim is right."""
 
-from __future__ import annotations
-
 import math
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,23 +24,18 @@ DOCUMENTS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=30), min_siz
 TOPICS = st.lists(st.permutations("abcdefxy").map(lambda words: words[:4]), min_size=1, max_size=4)
 
 
-def text_of(documents: list[list[str]], vocabulary: tuple[str, ...] = WORDS) -> RunningText:
-    names = [str(d) for d in range(len(documents))]
-    return RunningText.from_blocks(
-        [block_of_runs([[document] for document in documents], names, names)], vocabulary
-    )
-
-
-def corpus_of(documents: list[list[str]], vocabulary: tuple[str, ...] = WORDS) -> Corpus:
+def text_of(documents, kind=RunningText):
     names = [str(d) for d in range(len(documents))]
     block = block_of_runs([[document] for document in documents], names, names)
-    return Corpus.from_blocks([block], vocabulary)
+    return kind.from_blocks([block], WORDS)
+
+
+def corpus_of(documents):
+    return text_of(documents, Corpus)
 
 
 @given(DOCUMENTS, TOPICS, st.sampled_from(MEASURES), st.sampled_from([1.0, 0.01]))
-def test_running_text_against_loops(
-    documents: list[list[str]], topics: list[list[str]], measure: str, smoothing: float
-) -> None:
+def test_running_text_against_loops(documents, topics, measure, smoothing):
     found = coherence(topics, text_of(documents), measure, smoothing=smoothing)
     windows = windows_of(documents, WINDOW_SIZES[measure])
     known = [[word for word in topic if word in WORDS] for topic in topics]
@@ -55,11 +47,8 @@ def test_running_text_against_loops(
 
 
 @given(DOCUMENTS, TOPICS, st.sampled_from(MEASURES))
-def test_counts_against_loops(
-    documents: list[list[str]], topics: list[list[str]], measure: str
-) -> None:
-    corpus = corpus_of(documents)
-    found = coherence(topics, corpus, measure)
+def test_counts_against_loops(documents, topics, measure):
+    found = coherence(topics, corpus_of(documents), measure)
     # A document without a word of the vocabulary is empty in the counts.
     windows = windows_of([[w for w in each if w in WORDS] for each in documents], None)
     known = [[word for word in topic if word in WORDS] for topic in topics]
@@ -69,10 +58,9 @@ def test_counts_against_loops(
 
 
 @given(DOCUMENTS, st.integers(1, 12))
-def test_windows_of_any_size_against_loops(documents: list[list[str]], size: int) -> None:
+def test_windows_of_any_size_against_loops(documents, size):
     topics = np.array([[0, 1, 2], [2, 5, 3]])
-    found = count_windows(text_of(documents), topics, size)
-    windows = windows_of(documents, size)
+    found, windows = count_windows(text_of(documents), topics, size), windows_of(documents, size)
     for k, topic in enumerate(topics):
         for i, a in enumerate(topic):
             assert found.n_word[k, i] == count(windows, WORDS[a])
@@ -81,31 +69,24 @@ def test_windows_of_any_size_against_loops(documents: list[list[str]], size: int
 
 
 @given(DOCUMENTS, TOPICS, st.sampled_from(["c_npmi", "c_v"]))
-def test_bounds(documents: list[list[str]], topics: list[list[str]], measure: str) -> None:
+def test_bounds(documents, topics, measure):
     values = coherence(topics, text_of(documents), measure).per_topic
     values = values[np.isfinite(values)]
     assert np.all((values >= -1 - 1e-12) & (values <= 1 + 1e-12))
 
 
 @given(DOCUMENTS, TOPICS, st.sampled_from(["c_uci", "c_npmi", "c_v"]), st.randoms())
-def test_the_order_of_words_matters_to_u_mass_alone(
-    documents: list[list[str]], topics: list[list[str]], measure: str, random: Any
-) -> None:
-    shuffled = [random.sample(topic, len(topic)) for topic in topics]
-    text = text_of(documents)
-    np.testing.assert_allclose(
-        coherence(topics, text, measure).per_topic,
-        coherence(shuffled, text, measure).per_topic,
-        atol=1e-12,
-    )
+def test_the_order_of_words_matters_to_u_mass_alone(documents, topics, measure, random):
+    shuffled, text = [random.sample(topic, len(topic)) for topic in topics], text_of(documents)
+    one, other = (coherence(each, text, measure).per_topic for each in (topics, shuffled))
+    np.testing.assert_allclose(one, other, atol=1e-12)
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     # a is in 3 documents of 4, b in 2, both in 1.
-    documents = [["a", "b"], ["a", "c"], ["a"], ["b"]]
-    corpus = corpus_of(documents)
+    corpus = corpus_of([["a", "b"], ["a", "c"], ["a"], ["b"]])
 
-    def value(words: str, measure: str) -> float:
+    def value(words, measure):
         return float(coherence([list(words)], corpus, measure).per_topic[0])
 
     assert value("ab", "u_mass") == pytest.approx(math.log(2 / 3))
@@ -115,41 +96,31 @@ def test_by_hand() -> None:
     assert value("ab", "c_npmi") == pytest.approx(npmi)
     # Vectors (1, npmi) and (npmi, 1): both have the same angle to their sum, on the diagonal.
     assert value("ab", "c_v") == pytest.approx((1 + npmi) / math.sqrt(2 * (1 + npmi**2)))
-
-
-def test_windows_by_hand() -> None:
     # 11 tokens: two windows of 10. a is in the first, b in both, f in the second.
     text = text_of([["a", "b", *["g"] * 8, "f"]])
     assert coherence([["a", "b"]], text, "c_npmi").per_topic == pytest.approx([0.0])
     assert coherence([["a", "f"]], text, "c_npmi").per_topic == [-1.0]
     assert coherence([["a", "f"]], text, "c_v").n_windows == 1
-
-
-def test_words_that_never_occur_together() -> None:
-    text = text_of([["a"], ["b"], ["c"], ["d"], ["e"]] * 2)
-    topic = [["a", "b"]]
+    text, topic = text_of([["a"], ["b"], ["c"], ["d"], ["e"]] * 2), [["a", "b"]]
     assert coherence(topic, text, "c_npmi").per_topic == [-1.0]
     assert coherence(topic, text, "u_mass").per_topic == pytest.approx([math.log(1 / 2)])
     assert coherence(topic, text, "c_uci").per_topic == pytest.approx([math.log(10 / 4)])
     assert coherence(topic, text, "c_v").per_topic == [0.0]  # a sum of vectors without length
 
 
-def test_c_v_of_strangers_is_high_by_its_definition() -> None:
+def test_words_that_are_strangers_or_everywhere():
     # n words that never meet: vectors of 1 and n - 1 times -1, whose sum is 2 - n everywhere.
     documents = [[word] for word in WORDS]
     found = coherence([list(WORDS)], text_of(documents), "c_v").per_topic[0]
     assert found == pytest.approx((6 - 2) / 6)
     assert coherence([list(WORDS)], text_of(documents), "c_npmi").per_topic == [-1.0]
-
-
-def test_words_that_are_everywhere() -> None:
     text = text_of([["a", "b"], ["b", "a", "g"]])
     for measure, expected in (("c_npmi", 1.0), ("c_v", 1.0), ("u_mass", math.log(3 / 2))):
         assert coherence([["a", "b"]], text, measure).per_topic == pytest.approx([expected])
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_words_that_never_occur_are_left_out(measure: str) -> None:
+def test_words_that_never_occur_are_left_out(measure):
     documents = [["a", "b"], ["a"], ["b", "c"]]
     topics = [["a", "b", "c", "e"], ["d", "a", "e", "f"], ["unheard", "b", "of", "a"]]
     with warnings.catch_warnings():
@@ -158,8 +129,7 @@ def test_words_that_never_occur_are_left_out(measure: str) -> None:
             found = coherence(topics, corpus, measure)
             assert found.n_pairs.tolist() == [3, 0, 1]
             assert math.isnan(found.per_topic[1])
-            assert found.n_topics == 2
-            assert found.mean == pytest.approx(np.nanmean(found.per_topic))
+            assert (found.n_topics, found.mean) == (2, pytest.approx(np.nanmean(found.per_topic)))
             spread = abs(found.per_topic[0] - found.per_topic[2]) / 2
             assert found.standard_error == pytest.approx(spread)
             alone = coherence([["a", "b", "c"]], corpus, measure).per_topic[0]
@@ -167,7 +137,7 @@ def test_words_that_never_occur_are_left_out(measure: str) -> None:
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_an_empty_corpus_says_nothing(measure: str) -> None:
+def test_an_empty_corpus_says_nothing(measure):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = coherence([["a", "b"], ["c", "d"]], text_of([[], []]), measure)
@@ -176,27 +146,17 @@ def test_an_empty_corpus_says_nothing(measure: str) -> None:
     assert (found.n_topics, found.n_windows) == (0, 0)
 
 
-def gensim_of(documents: list[list[str]], topics: list[list[str]], measure: str) -> list[float]:
+def gensim_of(documents, topics, measure):
     dictionary = Dictionary([*documents, list(WORDS)])
-    model = CoherenceModel(
-        topics=topics,
-        texts=documents,
-        corpus=[dictionary.doc2bow(document) for document in documents],
-        dictionary=dictionary,
-        coherence=measure,
-        topn=len(topics[0]),
-        processes=1,
-    )
+    bags = [dictionary.doc2bow(document) for document in documents]
+    given = {"topics": topics, "texts": documents, "corpus": bags, "dictionary": dictionary}
+    model = CoherenceModel(**given, coherence=measure, topn=len(topics[0]), processes=1)
     return [float(value) for value in model.get_coherence_per_topic()]
 
 
-def without_repeats(seed: int) -> list[list[str]]:
-    """Texts that hold no word twice, in each of which two fillers follow every word.
-
-    Windows of 10 then part the words, and every two of them meet somewhere.
-    """
-    rng = np.random.default_rng(seed)
-    texts = []
+def without_repeats(seed):
+    """Texts without a word twice, with two fillers after every word, so that windows part them."""
+    rng, texts = np.random.default_rng(seed), []
     for d in range(40):
         chosen = rng.permutation(list(WORDS))[: rng.integers(2, 7)]
         texts.append([w for i, word in enumerate(chosen) for w in (word, f"g{d}-{i}", f"h{d}-{i}")])
@@ -205,19 +165,14 @@ def without_repeats(seed: int) -> list[list[str]]:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("measure", ["c_uci", "c_npmi", "c_v"])
-def test_gensim_agrees_where_words_meet_and_none_is_in_a_window_twice(
-    measure: str, seed: int
-) -> None:
+def test_gensim_agrees_where_words_meet_and_none_is_in_a_window_twice(measure, seed):
     documents, topics = without_repeats(seed), [list("abcd"), list("fedc")]
-    text = text_of(documents)
-    found = coherence(topics, text, measure, smoothing=1e-12 * 1000)
+    found = coherence(topics, text_of(documents), measure, smoothing=1e-12 * 1000)
     np.testing.assert_allclose(found.per_topic, gensim_of(documents, topics, measure), atol=1e-6)
 
 
 @given(DOCUMENTS, TOPICS)
-def test_gensim_agrees_on_u_mass_with_its_own_smoothing(
-    documents: list[list[str]], topics: list[list[str]]
-) -> None:
+def test_gensim_agrees_on_u_mass_with_its_own_smoothing(documents, topics):
     documents = [*documents, list(WORDS)]  # so that none of them has no document
     topics = [[word for word in topic if word in WORDS][:2] for topic in topics]
     smoothing = 1e-12 * len([document for document in documents if document])
@@ -226,47 +181,34 @@ def test_gensim_agrees_on_u_mass_with_its_own_smoothing(
     np.testing.assert_allclose(found.per_topic, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_what_gensim_gets_wrong_is_still_so() -> None:
+def test_what_gensim_gets_wrong_is_still_so():
     # Should one of these fail, look over the list at the top of evaluation/topics/coherence.py.
-    strangers = [["a"], ["b"], *[["g"]] * 98]
-    assert gensim_of(strangers, [["a", "b"]], "c_npmi")[0] > -0.7
+    assert gensim_of([["a"], ["b"], *[["g"]] * 98], [["a", "b"]], "c_npmi")[0] > -0.7
     assert gensim_of([["a", "b"]] * 9, [["a", "b"]], "c_npmi")[0] < 0.1
     repeated = ["a", "a", *["g"] * 9, "b"]  # windows: aag…, ag…, g…b
-    with_gensim, right = (
-        gensim_of([repeated, ["b", "a"]], [["a", "b"]], "c_npmi")[0],
-        coherence([["a", "b"]], text_of([repeated, ["b", "a"]]), "c_npmi").mean,
-    )
+    with_gensim = gensim_of([repeated, ["b", "a"]], [["a", "b"]], "c_npmi")[0]
+    right = coherence([["a", "b"]], text_of([repeated, ["b", "a"]]), "c_npmi").mean
     assert right == pytest.approx(math.log(1 * 4 / (3 * 2)) / math.log(4))
     assert with_gensim != pytest.approx(right, abs=0.05)
 
 
-def test_the_top_words_of_a_model_are_its_topics() -> None:
+def test_models_of_coherent_topics_score_higher():
     topic_word = np.array([[0.4, 0.3, 0.2, 0.1, 0, 0], [0, 0, 0.1, 0.2, 0.3, 0.4]])
-    model = LDATopics(topic_word, np.full(2, 0.1))
-    documents = without_repeats(0)
+    model, documents = LDATopics(topic_word, np.full(2, 0.1)), without_repeats(0)
     for corpus in (text_of(documents), corpus_of(documents)):
         by_model = coherence(model, corpus, "c_v", n_words=3)
         by_words = coherence([list("abc"), list("fed")], corpus, "c_v")
         assert by_model.per_topic.tolist() == by_words.per_topic.tolist()
-
-
-def test_coherent_topics_score_higher() -> None:
-    rng = np.random.default_rng(0)
-    themes = ("abc", "def")
-    documents = [
-        [str(word) for word in rng.choice(list(themes[d % 2]), 12)]
-        + [str(word) for word in rng.choice(list("abcdef"), 3)]
-        for d in range(60)
-    ]
+    rng, themes = np.random.default_rng(0), [list("abc"), list("def")]
+    drawn = [(rng.choice(themes[d % 2], 12), rng.choice(list("abcdef"), 3)) for d in range(60)]
+    documents = [[str(word) for word in (*own, *any_)] for own, any_ in drawn]
     for measure in ("u_mass", "c_uci", "c_npmi"):  # c_v fails here: see its definition
         good = coherence(["abc", "def"], text_of(documents), measure)
-        mixed = coherence(["adb", "ecf"], text_of(documents), measure)
-        assert good.mean > mixed.mean, measure
+        assert good.mean > coherence(["adb", "ecf"], text_of(documents), measure).mean, measure
 
 
-@pytest.mark.parametrize(
-    ("topics", "arguments", "complaint"),
-    [
+def test_bad_input():
+    for topics, arguments, complaint in (
         ([["a", "b"]], {"measure": "c_w2v"}, "'c_w2v' is no coherence measure: use one of u_mass"),
         ([["a", "b"]], {"smoothing": 0}, "smoothing must be positive"),
         ([["a", "b"]], {"smoothing": math.nan}, "smoothing must be positive"),
@@ -276,8 +218,6 @@ def test_coherent_topics_score_higher() -> None:
         ([["a"]], {}, "two words at least"),
         ([["a", "b"], ["c", "c"]], {}, "topic 1 has a word twice: c c"),
         (LDATopics(np.full((1, 5), 0.2), np.ones(1)), {}, "over 5 words, the corpus over 6"),
-    ],
-)
-def test_bad_input(topics: Any, arguments: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        coherence(topics, text_of([["a", "b"]]), **arguments)
+    ):
+        with pytest.raises(ValueError, match=complaint):
+            coherence(topics, text_of([["a", "b"]]), **arguments)

@@ -1,7 +1,5 @@
 """Relevance against a sort of all words, and the topics of words against Bayes' rule."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -16,51 +14,44 @@ from evaluation.topics.relevance import WEIGHTS, _unbeaten
 Floats = NDArray[np.float64]
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     found = relevance([0.5, 0.1, 0.0], [0.4, 0.01, 0.3], 0.6)
-    assert found[:2] == pytest.approx(
-        [
-            0.6 * math.log(0.5) + 0.4 * math.log(0.5 / 0.4),
-            0.6 * math.log(0.1) + 0.4 * math.log(0.1 / 0.01),
-        ]
-    )
-    assert found[2] == -math.inf
-    assert relevance([0.5], [0.4], 1) == pytest.approx([math.log(0.5)])
+    first = 0.6 * math.log(0.5) + 0.4 * math.log(0.5 / 0.4)
+    second = 0.6 * math.log(0.1) + 0.4 * math.log(0.1 / 0.01)
+    assert found[:2] == pytest.approx([first, second])
+    assert (found[2], relevance([0.5], [0.4], 1)) == (-math.inf, pytest.approx([math.log(0.5)]))
     assert relevance([0.5], [0.4], 0) == pytest.approx([math.log(0.5 / 0.4)])
     assert relevance([0.0, 0.0], [0.0, 0.1], 0.5).tolist() == [-math.inf, -math.inf]
-
-
-def test_words_by_hand() -> None:
     # Probable everywhere; probable and telling; rare and telling; rarer, not telling; not there.
-    topic = [0.5, 0.3, 0.15, 0.05, 0.0]
-    share = [0.6, 0.1, 0.01, 0.09, 0.2]
+    topic, share = [0.5, 0.3, 0.15, 0.05, 0.0], [0.6, 0.1, 0.01, 0.09, 0.2]
     assert relevant_words([topic], share, 1)[0].tolist() == [0, 1, 2]
     assert relevant_words([topic], share, 2)[0].tolist() == [0, 1, 2]
     assert relevant_words([topic], share, 10)[0].tolist() == [0, 1, 2, 3]
 
 
-def test_equally_probable_words_are_in_the_order_of_the_vocabulary() -> None:
+def test_ties_and_topics_without_words():
     found = relevant_words([[1.0, 2.0, 1.0, 2.0, 1.0]], np.full(5, 0.2), 4)
     assert found[0].tolist() == [1, 3, 0, 2]
+    assert relevant_words([np.ones(500)], np.ones(500), 5)[0].tolist() == [0, 1, 2, 3, 4]
+    found = relevant_words([[0.0, 0.0], [0.0, 1.0]], [0.0, 1.0], 3)
+    assert [words.tolist() for words in found] == [[], [1]]
 
 
-def values_of(row: Floats, share: Floats, weight: float) -> Floats:
+def values_of(row, share, weight):
     with np.errstate(divide="ignore"):
-        found: Floats = weight * np.log(row) + (1 - weight) * (np.log(row) - np.log(share))
-    return found
+        return weight * np.log(row) + (1 - weight) * (np.log(row) - np.log(share))
 
 
-def first_by_full_sort(row: Floats, share: Floats, weight: float, n: int) -> list[int]:
+def first_by_full_sort(row, share, weight, n):
     """The whole vocabulary sorted: relevance, then probability, then the vocabulary's order."""
     there = [w for w, p in enumerate(row) if p > 0]
     values = dict(zip(there, values_of(row[there], share[there], weight).tolist(), strict=True))
     return sorted(there, key=lambda w: (-values[w], -row[w], w))[:n]
 
 
-def check_law(topic_word: Floats, share: Floats, n: int, weights: Floats) -> int:
+def check_law(topic_word, share, n, weights):
     """Words that are shown begin, sorted by relevance, as the whole vocabulary does; how many."""
-    share = share / share.sum()
-    n_shown = 0
+    share, n_shown = share / share.sum(), 0
     for row, words in zip(topic_word, relevant_words(topic_word, share, n), strict=True):
         assert words.tolist() == sorted(words.tolist(), key=lambda w: (-row[w], w))
         assert (row[words] > 0).all()
@@ -84,13 +75,12 @@ def check_law(topic_word: Floats, share: Floats, n: int, weights: Floats) -> int
 @example([(1, 1), (1, 1), (1, 1)], 2)
 @example([(1, 4), (2, 4), (1, 1)], 1)
 @example([(0, 1), (0, 1), (2, 4), (7, 7)], 1)
-def test_the_law_with_ties(pairs: list[tuple[int, int]], n: int) -> None:
+def test_the_law_with_ties(pairs, n):
     """Weights are powers of two, so that many words tie; they sum to such, too.
 
     Else shares would be rounded when they are divided by their sum, and words that tie would not.
     """
-    row = [2**a if a else 0 for a, _ in pairs]
-    share = [2.0**-b for _, b in pairs]
+    row, share = [2**a if a else 0 for a, _ in pairs], [2.0**-b for _, b in pairs]
     missing = 2**12 - sum(row)
     for a in range(12):
         if missing >> a & 1:
@@ -102,7 +92,7 @@ def test_the_law_with_ties(pairs: list[tuple[int, int]], n: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_law_for_many_words(seed: int) -> None:
+def test_the_law_for_many_words(seed):
     rng = np.random.default_rng(seed)
     rows = rng.gamma(0.05, size=(2, 700)) + 1e-100
     rows /= rows.sum(axis=1, keepdims=True)
@@ -110,36 +100,28 @@ def test_the_law_for_many_words(seed: int) -> None:
     assert check_law(rows, share, 7, WEIGHTS) > 2 * 7 + 4  # the weights do change what is shown
 
 
-def test_words_that_are_equal_in_all_but_their_place() -> None:
-    """Every word as good as any other: only the first are shown, not all of them."""
-    assert relevant_words([np.ones(500)], np.ones(500), 5)[0].tolist() == [0, 1, 2, 3, 4]
-
-
-def test_a_topic_without_words() -> None:
-    found = relevant_words([[0.0, 0.0], [0.0, 1.0]], [0.0, 1.0], 3)
-    assert [words.tolist() for words in found] == [[], [1]]
-
-
-@pytest.mark.parametrize(
-    ("share", "n", "complaint"),
-    [
+def test_what_is_refused():
+    for share, n, complaint in (
         ([1.0], 1, r"word_share must be \(2,\)"),
         ([1.0, 0.0], 1, "positive where a topic has weight"),
         ([1.0, -1.0], 1, "not negative"),
         ([1.0, math.inf], 1, "finite"),
         ([1.0, 1.0], 0, "n_words must be at least 1"),
-    ],
-)
-def test_what_is_refused(share: list[float], n: int, complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        relevant_words([[0.5, 0.5]], share, n)
-
-
-# --- topics of words ------------------------------------------------------------------------------
+    ):
+        with pytest.raises(ValueError, match=complaint):
+            relevant_words([[0.5, 0.5]], share, n)
+    for prevalence, n, complaint in (
+        ([1.0], 1, r"prevalence must be \(2,\)"),
+        ([1.0, -0.1], 1, "not negative"),
+        ([1.0, math.nan], 1, "finite"),
+        ([0.5, 0.5], 0, "n must be at least 1"),
+    ):
+        with pytest.raises(ValueError, match=complaint):
+            topics_of_words([[1.0, 0.0], [1.0, 0.0]], prevalence, n)
 
 
 @given(st.integers(1, 5), st.integers(1, 7), st.integers(0, 1000))
-def test_bayes_rule(n_topics: int, n: int, seed: int) -> None:
+def test_bayes_rule(n_topics, n, seed):
     rng = np.random.default_rng(seed)
     weights = rng.integers(0, 4, (n_topics, 6)).astype(float)
     weights[:, 0] += 1
@@ -154,39 +136,15 @@ def test_bayes_rule(n_topics: int, n: int, seed: int) -> None:
         assert [joint[k] for k in topics[w]] == pytest.approx([joint[k] for _, k in expected])
 
 
-def test_more_words_than_are_done_at_a_time() -> None:
+def test_ranks_of_some_words_ties_and_words_of_no_topic():
     rng = np.random.default_rng(0)
     weights, prevalence = rng.gamma(0.1, size=(3, 9000)), np.array([0.2, 0.5, 0.3])
     topics, shares = topics_of_words(weights, prevalence, 2)
     for w in (0, 4095, 4096, 8999):
         one, share = topics_of_words(weights / weights.sum(1, keepdims=True), prevalence, 3)
-        assert topics[w].tolist() == one[w, :2].tolist()
-        assert shares[w] == pytest.approx(share[w, :2])
+        assert (topics[w].tolist(), shares[w]) == (one[w, :2].tolist(), pytest.approx(share[w, :2]))
     assert np.bincount(topics[:, 0], minlength=3).min() > 500
-
-
-def test_ties_and_words_of_no_topic() -> None:
     topics, shares = topics_of_words([[1.0, 0.0], [1.0, 0.0]], [0.5, 0.5], 2)
-    assert topics[0].tolist() == [0, 1]
-    assert shares.tolist() == [[0.5, 0.5], [0.0, 0.0]]
-
-
-@pytest.mark.parametrize(
-    ("prevalence", "n", "complaint"),
-    [
-        ([1.0], 1, r"prevalence must be \(2,\)"),
-        ([1.0, -0.1], 1, "not negative"),
-        ([1.0, math.nan], 1, "finite"),
-        ([0.5, 0.5], 0, "n must be at least 1"),
-    ],
-)
-def test_what_is_refused_of_prevalence(prevalence: list[float], n: int, complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        topics_of_words([[1.0, 0.0], [1.0, 0.0]], prevalence, n)
-
-
-def test_few_of_many_words_are_ranked() -> None:
-    """About n (1 + log (V / n)) words have fewer than n before them of no less lift."""
-    lift = np.random.default_rng(0).random(50_000)
-    n_expected = 30 * (1 + math.log(50_000 / 30))
+    assert (topics[0].tolist(), shares.tolist()) == ([0, 1], [[0.5, 0.5], [0.0, 0.0]])
+    lift, n_expected = np.random.default_rng(0).random(50_000), 30 * (1 + math.log(50_000 / 30))
     assert 0.8 * n_expected < len(_unbeaten(lift, 30)) < 3 * n_expected

@@ -1,7 +1,5 @@
 """Factors of count tensors: conventions, what the tables are, and what is refused."""
 
-from __future__ import annotations
-
 import pickle
 from itertools import product
 
@@ -42,8 +40,7 @@ def factors(name, method, **settings):
 @pytest.mark.parametrize("name", GRAPHS)
 def test_what_is_learned(name, method):
     model, counts = GRAPHS[name]
-    fitted = factors(name, method)
-    total = np.asarray(counts).sum()
+    fitted, total = factors(name, method), np.asarray(counts).sum()
     assert tuple(fitted.tables_) == tuple(fitted.expected_counts_) == model.indices
     for group in model.table_groups():
         pooled = model.pseudo_counts(group[0]) + sum(fitted.expected_counts_[n] for n in group)
@@ -62,8 +59,7 @@ def test_what_is_learned(name, method):
 @pytest.mark.parametrize("name", GRAPHS)
 def test_reconstruction_sums_the_tables_over_what_is_hidden(name):
     model, counts = GRAPHS[name]
-    fitted = factors(name, "vb")
-    wanted = np.zeros(model.shape)
+    fitted, wanted = factors(name, "vb"), np.zeros(model.shape)
     for values in product(*(range(model.cardinalities[n]) for n in model.indices)):
         of = dict(zip(model.indices, values, strict=True))
         each = [fitted.tables_[n][tuple(of[m] for m in model.family(n))] for n in model.indices]
@@ -75,34 +71,35 @@ def test_reconstruction_sums_the_tables_over_what_is_hidden(name):
     assert_allclose(fitted.reconstruction(some), [wanted.sum(), wanted[1].sum()], rtol=1e-11)
 
 
-def test_tables_that_nothing_hidden_has_part_in_are_reconstructed_too():
+def test_reconstruction_of_what_nothing_hidden_has_part_in_of_many_indices_and_of_huge_tensors():
     model = Model(
         {"d": (), "s": ("d",), "k": ("d",), "w": ("k",)}, {"d": 3, "s": 2, "k": 2, "w": 4}, "dsw"
     )
     counts = np.random.default_rng(0).poisson(1.0, model.shape)
     fitted = AllocationFactors(model, random_state=0).fit(counts)
     dense = fitted.reconstruction()
-    cells = np.argwhere(dense >= 0)
-    assert_allclose(fitted.reconstruction(cells), dense.ravel(), rtol=1e-11)
+    assert_allclose(fitted.reconstruction(np.argwhere(dense >= 0)), dense.ravel(), rtol=1e-11)
     assert dense.sum() == pytest.approx(counts.sum())
     assert_allclose(fitted.reconstruction([[1, -1, 2]]), [dense[1, :, 2].sum()], rtol=1e-11)
-
-
-def test_many_indices_are_multiplied_clique_by_clique():
     model = Model.hidden_markov(18, 2, 1)
     fitted = AllocationFactors(model, random_state=0, n_starts=1, n_epochs=3)
     fitted.fit(np.full(model.shape, 5))
     assert_allclose(fitted.reconstruction(), np.full(model.shape, 5.0), rtol=1e-12)
+    model = Model.cp((1000, 1000, 1000), 2)
+    observed = CellCounts(np.array([[1, 2, 3], [900, 2, 5]]), np.array([3, 2]), model.shape)
+    fitted = AllocationFactors(model, random_state=0, n_starts=2).fit(observed)
+    with pytest.raises(TableMemoryError, match="name those that are wanted"):
+        fitted.reconstruction()
+    assert fitted.reconstruction(observed.cells).shape == (2,)
+    assert fitted.reconstruction([[-1, -1, -1]])[0] == pytest.approx(5.0)
 
 
 def test_blocks_are_found_again():
-    """Words 0-4 in documents 0-4, 5-9 in 5-9, with a tenth elsewhere."""
     block = np.kron(np.eye(2), np.ones((5, 5)))
     counts = np.random.default_rng(2).poisson(9 * block + 0.5)
     for method in METHODS:
-        fitted = AllocationFactors(
-            Model.nmf(10, 10, 2, a=4.0), method, random_state=1, n_particles=200
-        ).fit(counts)
+        model, settings = Model.nmf(10, 10, 2, a=4.0), {"random_state": 1, "n_particles": 200}
+        fitted = AllocationFactors(model, method, **settings).fit(counts)
         mass = fitted.tables_["i"][:, :5].sum(axis=1)
         assert mass.min() < 0.15, method
         assert mass.max() > 0.85, method
@@ -125,8 +122,7 @@ def test_a_seed_fixes_the_bits_whatever_the_threads():
         assert one.objective_path_.tobytes() == other.objective_path_.tobytes()
         assert all(one.tables_[n].tobytes() == other.tables_[n].tobytes() for n in one.tables_)
     drawn = factors("nmf", "vb", random_state=None)
-    again = factors("nmf", "vb", random_state=drawn.seed_)
-    assert again.objective_ == drawn.objective_
+    assert factors("nmf", "vb", random_state=drawn.seed_).objective_ == drawn.objective_
 
 
 def test_clone_and_pickle_keep_settings_and_model():
@@ -135,11 +131,8 @@ def test_clone_and_pickle_keep_settings_and_model():
     settings, again = fitted.get_params(), copied.get_params()
     model, same = settings.pop("model"), again.pop("model")
     assert again == settings
-    assert (same.parents, same.cardinalities, same.a) == (
-        model.parents,
-        model.cardinalities,
-        model.a,
-    )
+    for name in ("parents", "cardinalities", "a"):
+        assert getattr(same, name) == getattr(model, name)
     pickled = pickle.loads(pickle.dumps(fitted))
     assert all((pickled.tables_[name] == table).all() for name, table in fitted.tables_.items())
     assert not hasattr(copied, "tables_")
@@ -174,9 +167,8 @@ def test_missing_values_are_allocated_too():
         assert fitted.expected_counts_["j"][:, 3].sum() >= 3.0 - 1e-12
 
 
-@pytest.mark.parametrize(
-    ("settings", "error", "words"),
-    [
+def test_what_is_refused(monkeypatch):
+    for settings, error, words in (
         ({"method": "gibbs"}, ValueError, "method must be one of"),
         ({"n_starts": 0}, ValueError, "n_starts must be at least 1"),
         ({"n_epochs": 2.5}, TypeError, "n_epochs must be a whole number"),
@@ -185,14 +177,9 @@ def test_missing_values_are_allocated_too():
         ({"tolerance": "small"}, TypeError, "tolerance must be a number"),
         ({"n_jobs": 0}, ValueError, "n_jobs = 0"),
         ({"random_state": -1}, ValueError, "seed"),
-    ],
-)
-def test_settings_that_are_refused(settings, error, words):
-    with pytest.raises(error, match=words):
-        AllocationFactors(Model.nmf(3, 4, 2), **settings).fit(X)
-
-
-def test_data_that_are_refused(monkeypatch):
+    ):
+        with pytest.raises(error, match=words):
+            AllocationFactors(Model.nmf(3, 4, 2), **settings).fit(X)
     model = Model.nmf(3, 4, 2)
     estimator = AllocationFactors(model, random_state=0)
     with pytest.raises(NotFittedError):
@@ -218,13 +205,3 @@ def test_data_that_are_refused(monkeypatch):
     monkeypatch.setattr(family_counts, "MAX_TABLE_MEMORY", 100)
     with pytest.raises(TableMemoryError, match="'j'"):
         estimator.fit(X)
-
-
-def test_a_tensor_too_large_to_write_down_is_reconstructed_cell_by_cell():
-    model = Model.cp((1000, 1000, 1000), 2)
-    observed = CellCounts(np.array([[1, 2, 3], [900, 2, 5]]), np.array([3, 2]), model.shape)
-    fitted = AllocationFactors(model, random_state=0, n_starts=2).fit(observed)
-    with pytest.raises(TableMemoryError, match="name those that are wanted"):
-        fitted.reconstruction()
-    assert fitted.reconstruction(observed.cells).shape == (2,)
-    assert fitted.reconstruction([[-1, -1, -1]])[0] == pytest.approx(5.0)

@@ -1,7 +1,5 @@
 """Counts as lists of cells, from all that holds counts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -16,11 +14,9 @@ CUBE = Model.cp((2, 3, 4), 2)
 
 
 def assert_is_x(counts):
-    assert counts.cells.tolist() == [[0, 0], [0, 2], [1, 1]]
-    assert counts.counts.tolist() == [2, 1, 3]
+    assert (counts.cells.tolist(), counts.counts.tolist()) == ([[0, 0], [0, 2], [1, 1]], [2, 1, 3])
     assert counts.cells.dtype == counts.counts.dtype == np.int64
-    assert counts.shape == (2, 3)
-    assert counts.n_tokens == 6
+    assert (counts.shape, counts.n_tokens) == ((2, 3), 6)
     assert_array_equal(counts.dense(), X)
 
 
@@ -45,55 +41,39 @@ def test_all_that_holds_counts(given):
     assert_is_x(CellCounts.of(given, MODEL))
 
 
-def test_more_axes():
-    rng = np.random.default_rng(0)
-    tensor = rng.poisson(0.7, size=(2, 3, 4))
-    dense = CellCounts.of(tensor, CUBE)
-    coordinates = CellCounts.of(sparse.coo_array(tensor), CUBE)
+def test_more_axes_one_axis_and_truth_values():
+    tensor = np.random.default_rng(0).poisson(0.7, size=(2, 3, 4))
+    dense, coordinates = CellCounts.of(tensor, CUBE), CellCounts.of(sparse.coo_array(tensor), CUBE)
     assert_array_equal(dense.dense(), tensor)
     assert_array_equal(coordinates.cells, dense.cells)
     assert_array_equal(coordinates.counts, dense.counts)
-
-
-def test_truth_values_are_counts():
     assert CellCounts.of(X > 0, MODEL).counts.tolist() == [1, 1, 1]
+    counts = CellCounts([2, 0, 2], [1, 1, 1], (3,))
+    assert (counts.cells.tolist(), counts.counts.tolist()) == ([[0], [2]], [1, 2])
 
 
-def test_equal_cells_are_merged_and_empty_ones_left_out():
+def test_merged_cells_and_none():
     cells = [[1, 1], [0, 2], [1, 1], [0, 0], [1, 2], [0, 0]]
     assert_is_x(CellCounts(cells, [1, 1, 2, 1, 0, 1], (2, 3)))
     twice = sparse.coo_array(([1, 1, 1, 2, 1, 0], ([0, 0, 0, 1, 1, 1], [0, 0, 2, 1, 1, 0])), (2, 3))
     assert_is_x(CellCounts.of(twice, MODEL))
-
-
-def test_nothing():
     for given in (np.zeros((2, 3)), sparse.csr_array((2, 3)), CellCounts([], [], (2, 3))):
         counts = CellCounts.of(given, MODEL)
-        assert counts.cells.shape == (0, 2)
-        assert counts.n_tokens == 0
+        assert (counts.cells.shape, counts.n_tokens) == ((0, 2), 0)
         assert_array_equal(counts.dense(), np.zeros((2, 3)))
-
-
-def test_one_axis():
-    counts = CellCounts([2, 0, 2], [1, 1, 1], (3,))
-    assert counts.cells.tolist() == [[0], [2]]
-    assert counts.counts.tolist() == [1, 2]
 
 
 def test_what_is_missing_is_kept_apart_and_has_no_place_in_an_array():
     counts = CellCounts([[1, MISSING], [1, 0], [1, MISSING]], [1, 2, 1], (2, 3))
-    assert counts.cells.tolist() == [[1, MISSING], [1, 0]]
-    assert counts.counts.tolist() == [2, 2]
+    assert (counts.cells.tolist(), counts.counts.tolist()) == ([[1, MISSING], [1, 0]], [2, 2])
     with pytest.raises(ValueError, match="not wholly observed"):
         counts.dense()
 
 
 def test_huge_tensors_are_never_made():
-    huge = Model.cp((10**9, 10**9, 10**9), 2)
-    far = [10**9 - 1, 0, 5]
+    huge, far = Model.cp((10**9, 10**9, 10**9), 2), [10**9 - 1, 0, 5]
     counts = CellCounts.of(CellCounts([far, far], [1, 10**12], huge.shape), huge)
-    assert counts.cells.tolist() == [far]
-    assert counts.counts.tolist() == [10**12 + 1]
+    assert (counts.cells.tolist(), counts.counts.tolist()) == ([far], [10**12 + 1])
     matrix = Model.nmf(10**9, 10**9, 2)
     one = sparse.coo_array(([3], ([10**9 - 1], [7])), shape=(10**9, 10**9))
     assert CellCounts.of(one, matrix).cells.tolist() == [[10**9 - 1, 7]]
@@ -106,20 +86,17 @@ def with_entry(value):
     return [changed, changed.tolist(), sparse.csr_array(changed), sparse.coo_array(changed)]
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
+def test_what_is_no_count_is_refused():
+    for value, message in (
         (-1, r"must not be negative, found -1"),
         (0.5, r"X must be whole numbers, found 0\.5"),
         (np.nan, "X must be whole numbers, found nan"),
         (np.inf, "X must be whole numbers, found inf"),
         (1e19, r"X must be below 2\^63, found 1e\+19"),
-    ],
-)
-def test_what_is_no_count_is_refused(value, message):
-    for given in with_entry(value):
-        with pytest.raises(ValueError, match=message):
-            CellCounts.of(given, MODEL)
+    ):
+        for given in with_entry(value):
+            with pytest.raises(ValueError, match=message):
+                CellCounts.of(given, MODEL)
 
 
 @pytest.mark.parametrize(
@@ -148,9 +125,8 @@ def test_another_shape_is_refused(given):
         CellCounts.of(given, MODEL)
 
 
-@pytest.mark.parametrize(
-    ("cells", "counts", "message"),
-    [
+def test_lists_and_shapes_that_are_refused():
+    for cells, counts, message in (
         ([[0, 3]], [1], r"cell \[0, 3\] is outside of the tensor: axis 1 has values 0 to 2"),
         ([[0, 0], [2, 0]], [1, 1], r"cell \[2, 0\] is outside of the tensor: axis 0"),
         ([[-2, 0]], [1], r"cell \[-2, 0\] is outside"),
@@ -164,13 +140,8 @@ def test_another_shape_is_refused(given):
         ([[0, 1, 0], [1, 0, 1]], [1, 1, 1], r"cells must be \(n_cells, 2\).*found \(2, 3\)"),
         ([0, 1, 0, 1, 1, 1], [1, 1, 1], r"cells must be \(n_cells, 2\).*found \(6,\)"),
         ([[0, 0], [0, 1]], [2**62, 2**62], r"fewer than 2\^63 tokens"),
-    ],
-)
-def test_lists_that_are_refused(cells, counts, message):
-    with pytest.raises(ValueError, match=message):
-        CellCounts(cells, counts, (2, 3))
-
-
-def test_rows_of_unequal_length_are_no_array():
+    ):
+        with pytest.raises(ValueError, match=message):
+            CellCounts(cells, counts, (2, 3))
     with pytest.raises(ValueError, match="X must be an array of counts"):
         CellCounts.of([[1], [1, 2]], Model.nmf(2, 2, 2))

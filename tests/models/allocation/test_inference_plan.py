@@ -1,7 +1,5 @@
 """How hidden indices are summed over: the laid-down steps against sums over all their values."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -39,9 +37,8 @@ class Interpreter:
             unknown = plan.unknown[self.arrays.pattern_of[c]]
             for f, (table, use) in enumerate(self._uses()):
                 pairs = zip(table.inner_axes, table.strides, strict=True)
-                column = self.arrays.offset_of[c, f] + sum(
-                    stride * of[use[axis]] for axis, stride in pairs if use[axis] in unknown
-                )
+                steps = [stride * of[use[axis]] for axis, stride in pairs if use[axis] in unknown]
+                column = self.arrays.offset_of[c, f] + sum(steps)
                 self.counts[self.arrays.row_of[c, f]][column] += 1
             for table, count in zip(plan.constant, self.constants, strict=True):
                 np.add.at(count, table.row_of[:, c], 1)
@@ -57,17 +54,14 @@ class Interpreter:
         """The product of a clique's factors, for each of its combinations."""
         s = self.arrays
         n = s.n_separator[q] * s.n_rest[q]
-        products = np.ones(n)
-        columns_of = {}
+        products, columns_of = np.ones(n), {}
         for entry in range(s.factor_start[q], s.factor_start[q + 1]):
             f = s.factor[entry]
-            row = s.row_of[c, f]
-            code = s.maps[s.map_at[entry] : s.map_at[entry] + n]
+            row, code = s.row_of[c, f], s.maps[s.map_at[entry] : s.map_at[entry] + n]
             assert s.is_straight[entry] == (code.tolist() == list(range(n)))
             columns = columns_of[f] = s.offset_of[c, f] + code
             assert (columns < s.n_columns[f]).all()
-            alpha = s.alpha[s.alpha_at[row] + s.alpha_step[row] * columns]
-            seen = np.zeros(n)
+            alpha, seen = s.alpha[s.alpha_at[row] + s.alpha_step[row] * columns], np.zeros(n)
             for earlier in range(s.first_use[f], f):  # of the same token
                 if s.row_of[c, earlier] == row:
                     seen += columns_of[earlier] == columns
@@ -80,8 +74,7 @@ class Interpreter:
 
     def total(self, c):
         """The sum over all unknown values, by messages from children to parents."""
-        s = self.arrays
-        total = 1.0
+        s, total = self.arrays, 1.0
         inbox = {q: [] for q in self.cliques(c)}
         for q in self.cliques(c):
             products = self.factors(c, q)
@@ -98,22 +91,18 @@ class Interpreter:
 
     def choices(self, c):
         """Each way to choose combinations of the cliques, parents first, and its product."""
-        s = self.arrays
-        cliques = list(self.cliques(c))
+        s, cliques = self.arrays, list(self.cliques(c))
         found = [({}, 1.0)]
         for q in reversed(cliques):
-            products = self.factors(c, q)
-            more = []
+            products, more = self.factors(c, q), []
             for chosen, weight in found:
                 separator = 0
                 if (above := s.parent[q]) >= 0:
                     n = s.n_separator[above] * s.n_rest[above]
                     separator = self.parent_map(q, n)[chosen[above]]
                 first = separator * s.n_rest[q]
-                more += [
-                    ({**chosen, q: int(at)}, weight * products[at])
-                    for at in range(first, first + s.n_rest[q])
-                ]
+                places = range(first, first + s.n_rest[q])
+                more += [({**chosen, q: int(at)}, weight * products[at]) for at in places]
             found = more
         return [([chosen[q] for q in cliques], weight) for chosen, weight in found]
 
@@ -133,8 +122,7 @@ def data(model, n_tokens, seed, share_missing):
     """Tokens, their cells with some values missing, and which cell each token is of."""
     tokens = random_tokens(model, n_tokens, seed)
     seen = tokens[:, [model.indices.index(name) for name in model.visible]]
-    absent = np.random.default_rng(seed).random(seen.shape) < share_missing
-    cells = np.where(absent, MISSING, seen)
+    cells = np.where(np.random.default_rng(seed).random(seen.shape) < share_missing, MISSING, seen)
     observed = CellCounts(cells, np.ones(n_tokens), model.shape)
     at = {tuple(cell): c for c, cell in enumerate(observed.cells.tolist())}
     return tokens, observed, [at[tuple(cell)] for cell in cells.tolist()]
@@ -144,17 +132,14 @@ def values_of_cell(model, cell):
     """All allocations that a cell may come from."""
     of = dict(zip(model.visible, cell, strict=True))
     known = [of.get(name, MISSING) for name in model.indices]
-    sizes = [model.cardinalities[name] for name in model.indices]
-    return list(
-        product(*(range(n) if value == MISSING else [value] for value, n in zip(known, sizes)))  # noqa: B905
-    )
+    pairs = zip(known, [model.cardinalities[name] for name in model.indices], strict=True)
+    return list(product(*(range(n) if value == MISSING else [value] for value, n in pairs)))
 
 
 def check(model, n_tokens, seed, share_missing):
     tokens, observed, cell_of_token = data(model, n_tokens, seed, share_missing)
     plan = plan_of(model, observed)
-    run = Interpreter(plan, tokens.tolist(), cell_of_token)
-    S = joint_counts(model, tokens)
+    run, S = Interpreter(plan, tokens.tolist(), cell_of_token), joint_counts(model, tokens)
     for c, cell in enumerate(observed.cells.tolist()):
         values = values_of_cell(model, cell)
         expected = {value: urn_probability(model, S, value) for value in values}
@@ -191,19 +176,17 @@ def check_layout(plan):
         assert sorted(factors.tolist()) == list(range(plan.n_factors))
 
 
+DATA = (st.integers(1, 8), st.integers(0, 2**32), st.sampled_from([0.0, 0.3]))
+
+
 @settings(max_examples=25, deadline=None)
-@given(graphs(), st.integers(1, 8), st.integers(0, 2**32), st.sampled_from([0.0, 0.3]))
+@given(graphs(), *DATA)
 def test_plans_of_random_graphs_sum_over_all_that_is_unknown(model, n_tokens, seed, missing):
     check(model, n_tokens, seed, missing)
 
 
 @settings(max_examples=20, deadline=None)
-@given(
-    graphs(ties=True, priors=True),
-    st.integers(1, 8),
-    st.integers(0, 2**32),
-    st.sampled_from([0.0, 0.3]),
-)
+@given(graphs(ties=True, priors=True), *DATA)
 def test_plans_of_tied_tables_count_their_uses(model, n_tokens, seed, missing):
     check(model, n_tokens, seed, missing)
 
@@ -230,39 +213,22 @@ def test_plans_of_standard_graphs(model, missing):
     check(model, 10, 4, missing)
 
 
-LOOP = AllocationModel(
-    {"a": (), "b": ("a",), "c": ("a",), "d": ("b",), "e": ("c",), "x": ("d", "e")},
-    dict.fromkeys("abcdex", 2),
-    ("x",),
-)  # Its hidden indices make a ring of five, which must be cut into triangles
-
-
-def test_a_ring_of_hidden_indices_is_cut_into_triangles():
-    plan = check(LOOP, 6, 0, 0.0)
-    assert len(plan.cliques) == 3
-    assert {len(clique) for clique in plan.cliques} == {3}
-
-
-def test_cliques_of_a_chain_are_pairs_however_long_it_is():
+def test_cliques_of_rings_and_chains():
+    ring = {"a": (), "b": ("a",), "c": ("a",), "d": ("b",), "e": ("c",), "x": ("d", "e")}
+    # Five hidden indices make a ring, which must be cut into triangles.
+    plan = check(AllocationModel(ring, dict.fromkeys(ring, 2), ("x",)), 6, 0, 0.0)
+    assert (len(plan.cliques), {len(clique) for clique in plan.cliques}) == (3, {3})
     model = AllocationModel.hidden_markov(60, 10, 3)
     plan = plan_of(model, CellCounts(np.zeros((1, 60)), [1], model.shape))
     assert all(len(clique) == 2 for clique in plan.cliques)
-    assert len(plan.cliques) == 59
-    assert sorted(plan.arrays.parent.tolist()).count(-1) == 1
-
-
-def test_what_must_be_summed_over_together_is_refused_when_it_is_too_much():
+    assert (len(plan.cliques), sorted(plan.arrays.parent.tolist()).count(-1)) == (59, 1)
     model = AllocationModel.hidden_markov(9, 10, 3, tied=True)
     observed = CellCounts(np.zeros((1, 9)), [1], model.shape)
     with pytest.raises(TableMemoryError, match=r"h1, h2.* 1e\+09 combinations of values"):
         plan_of(model, observed)
-
-
-def test_no_tokens():
     model = AllocationModel.nmf(3, 4, 2)
     plan = plan_of(model, CellCounts.of(np.zeros((3, 4)), model))
-    assert plan.n_state == 0
-    assert plan.constant_log_probability() == 0.0
+    assert (plan.n_state, plan.constant_log_probability()) == (0, 0.0)
     lda = AllocationModel.lda(3, 4, 2, 0.1, 0.2)
     assert plan_of(lda, CellCounts.of(np.zeros((3, 4)), lda)).constant_log_probability() == 0.0
 
@@ -315,11 +281,6 @@ def test_plans_are_the_same_in_each_process(capsys):
     assert len(here.strip()) == 64
     # names hash otherwise there than here
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    there = subprocess.run(
-        [sys.executable, "-c", f"path = {models.__path__[0]!r}{BARE}{DESCRIBE}"],
-        env={"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert there == here
+    command = [sys.executable, "-c", f"path = {models.__path__[0]!r}{BARE}{DESCRIBE}"]
+    variables = {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert subprocess.check_output(command, env=variables, text=True) == here

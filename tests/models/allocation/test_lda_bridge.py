@@ -1,7 +1,5 @@
 """Topics of LDA from allocation models with its graph."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -24,11 +22,9 @@ def model_of(orientation, **settings):
 
 def joint_tables(model, joint):
     """Conditional probability tables of a joint distribution (w, k, d)."""
-    axes = "wkd"
-    tables = {}
+    axes, tables = "wkd", {}
     for name in model.indices:
-        family = model.family(name)
-        letters = "".join(axes)
+        family, letters = model.family(name), "".join(axes)
         marginal = np.einsum(f"{letters}->{''.join(family)}", joint)
         tables[name] = marginal / marginal.sum(axis=-1, keepdims=True)
     return tables
@@ -36,14 +32,12 @@ def joint_tables(model, joint):
 
 def lda_joint(seed=0):
     rng = np.random.default_rng(seed)
-    topic_word = rng.dirichlet(np.ones(4), 2)
-    doc_topic = rng.dirichlet(np.ones(2), 3)
-    share = rng.dirichlet(np.ones(3))
-    return topic_word, np.einsum("kw,dk,d->wkd", topic_word, doc_topic, share)
+    topic_word, doc_topic = rng.dirichlet(np.ones(4), 2), rng.dirichlet(np.ones(2), 3)
+    return topic_word, np.einsum("kw,dk,d->wkd", topic_word, doc_topic, rng.dirichlet(np.ones(3)))
 
 
 @pytest.mark.parametrize("orientation", ORIENTATIONS)
-def test_every_orientation_has_the_same_topics(orientation):
+def test_the_word_of_either_orientation(orientation):
     model = model_of(orientation)
     assert is_lda_graph(model)
     topic_word, joint = lda_joint()
@@ -51,12 +45,6 @@ def test_every_orientation_has_the_same_topics(orientation):
     assert isinstance(topics, LDATopics)
     assert_allclose(topics.topic_word, topic_word, rtol=1e-12)
     assert_allclose(topics.alpha, [1.0, 1.0], rtol=1e-15)  # a / (J K) = 6 / (3 · 2)
-
-
-@pytest.mark.parametrize("orientation", ORIENTATIONS)
-def test_the_other_index_can_be_the_word(orientation):
-    model = model_of(orientation)
-    _, joint = lda_joint()
     of_topic = joint.sum(axis=0) / joint.sum(axis=(0, 2))[:, None]
     topics = lda_topics(model, joint_tables(model, joint), word="d")
     assert_allclose(topics.topic_word, of_topic, rtol=1e-12)
@@ -64,10 +52,8 @@ def test_the_other_index_can_be_the_word(orientation):
 
 
 def uniform(model):
-    return {
-        name: np.full(model.table_shape(name), 1 / model.cardinalities[name])
-        for name in model.indices
-    }
+    sizes = model.cardinalities
+    return {name: np.full(model.table_shape(name), 1 / sizes[name]) for name in model.indices}
 
 
 def test_which_index_is_the_word():
@@ -75,8 +61,7 @@ def test_which_index_is_the_word():
     assert lda_topics(nmf, uniform(nmf)).n_words == 5
     lda = Model.lda(3, 7, 2, [0.1, 0.4], 0.2)
     topics = lda_topics(lda, uniform(lda))
-    assert topics.n_words == 7
-    assert topics.alpha.tolist() == [0.1, 0.4]
+    assert (topics.n_words, topics.alpha.tolist()) == (7, [0.1, 0.4])
     pachinko = Model.pachinko(7, 3, (2,))
     assert lda_topics(pachinko, uniform(pachinko)).n_words == 7
     backwards = {"term": (), "z": ("term",), "doc": ("z",)}
@@ -93,9 +78,7 @@ def test_which_index_is_the_word():
 
 NOT_LDA = {
     "the arrows meet in the topic": Model({"w": (), "d": (), "k": ("w", "d")}, SIZES, ("d", "w")),
-    "the word depends on the document": Model(
-        {"k": (), "d": ("k",), "w": ("k", "d")}, SIZES, ("d", "w")
-    ),
+    "the word is of the document": Model({"k": (), "d": ("k",), "w": ("k", "d")}, SIZES, "dw"),
     "the topic is visible": Model(ORIENTATIONS["to the word"], SIZES, ("d", "k", "w")),
     "the word is hidden": Model(ORIENTATIONS["to the word"], SIZES, ("d", "k")),
     "two are hidden": Model(ORIENTATIONS["to the word"], SIZES, ("d",)),
@@ -117,34 +100,25 @@ def test_other_graphs_are_not_ldas(reason):
         lda_topics(model, uniform(model))
 
 
-def test_the_graph_that_is_refused_is_described():
-    with pytest.raises(ValueError, match="k; k → i; k → j, hidden k, tied i, j"):
-        lda_topics(NOT_LDA["tables are tied"], {})
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_tables_that_are_refused_and_topics_of_no_probability():
+    for changes, message in (
         ({"word": None}, "tables must have one of 'word', found doc, topic"),
         ({"word": np.full((3, 2), 0.5)}, r"'word' must have the shape \(2, 3\) of \(topic, word\)"),
         ({"word": np.full((2, 3), 0.5)}, "that of 'word' must sum to 1 over its last axis"),
         ({"word": np.full((2, 3), np.nan)}, "that of 'word' must be of finite, non-negative"),
         ({"word": [[1.5, -0.5, 0.0], [1.0, 0.0, 0.0]]}, "must be of finite, non-negative"),
-    ],
-)
-def test_tables_that_are_refused(changes, message):
-    model = Model.lda(2, 3, 2, 0.1, 0.2)
-    tables = {**uniform(model), **changes}
-    tables = {name: table for name, table in tables.items() if table is not None}
-    with pytest.raises(ValueError, match=message):
-        lda_topics(model, tables)
-
-
-def test_a_topic_of_no_probability_has_no_words():
+    ):
+        model = Model.lda(2, 3, 2, 0.1, 0.2)
+        tables = {**uniform(model), **changes}
+        tables = {name: table for name, table in tables.items() if table is not None}
+        with pytest.raises(ValueError, match=message):
+            lda_topics(model, tables)
     model = model_of("to the document")
     tables = uniform(model) | {"k": np.tile([1.0, 0.0], (4, 1))}
     with pytest.raises(ValueError, match="'k' 1 has probability 0"):
         lda_topics(model, tables, word="w")
+    with pytest.raises(ValueError, match="k; k → i; k → j, hidden k, tied i, j"):
+        lda_topics(NOT_LDA["tables are tied"], {})
 
 
 def prior_of(orientation, joint):
@@ -154,16 +128,11 @@ def prior_of(orientation, joint):
 
 
 @pytest.mark.parametrize("orientation", ORIENTATIONS)
-def test_alpha_of_consistent_priors_that_are_given(orientation):
-    rng = np.random.default_rng(1)
-    joint = np.repeat(rng.gamma(1.0, size=(4, 2))[:, :, None], 3, axis=2)
+def test_alpha_of_priors_that_are_given(orientation):
+    joint = np.repeat(np.random.default_rng(1).gamma(1.0, size=(4, 2))[:, :, None], 3, axis=2)
     model = model_of(orientation, prior=prior_of(orientation, joint))
     topics = lda_topics(model, uniform(model), word="w")
     assert_allclose(topics.alpha, joint.sum(axis=0)[:, 0], rtol=1e-12)
-
-
-@pytest.mark.parametrize("orientation", ORIENTATIONS)
-def test_documents_with_priors_of_their_own_have_no_alpha(orientation):
     joint = np.random.default_rng(1).gamma(1.0, size=(4, 2, 3))
     model = model_of(orientation, prior=prior_of(orientation, joint))
     with pytest.raises(ValueError, match="values of 'd' have different pseudo-counts of topics"):

@@ -1,7 +1,5 @@
 """What an allocation model says of itself, and what it refuses."""
 
-from __future__ import annotations
-
 from dataclasses import FrozenInstanceError
 from types import MappingProxyType
 
@@ -16,49 +14,35 @@ from tests.models.allocation.test_tables import graphs
 
 CHAIN = {"i": (), "k": ("i",), "j": ("k",)}
 SIZES = {"i": 2, "k": 3, "j": 4}
+PRIOR = {"i": np.ones(2), "k": np.ones((2, 3)), "j": np.ones((3, 4))}
+TWINS = {"h": (), "x": ("h",), "y": ("h",)}
 
 
 def chain(parents=CHAIN, cardinalities=SIZES, visible=("i", "j"), **settings):
     return Model(parents, cardinalities, visible, **settings)
 
 
-def test_what_it_says_of_itself():
+def test_what_it_says_of_itself_and_of_its_indices():
     model = chain(visible=["j", "i"], a=6, b=np.float32(0.5))
-    assert model.indices == ("i", "k", "j")
-    assert model.hidden == ("k",)
-    assert model.visible == ("j", "i")
-    assert model.shape == (4, 2)
-    assert model.family("j") == ("k", "j")
-    assert model.table_shape("j") == (3, 4)
-    assert model.table_shape("i") == (2,)
-    assert (model.a, model.b) == (6.0, 0.5)
+    assert (model.indices, model.hidden, model.visible) == (("i", "k", "j"), ("k",), ("j", "i"))
+    assert (model.shape, model.family("j"), model.table_shape("j")) == ((4, 2), ("k", "j"), (3, 4))
+    assert (model.table_shape("i"), model.a, model.b) == ((2,), 6.0, 0.5)
     assert model.table_groups() == [("i",), ("k",), ("j",)]
     assert set(model.graph().edges) == {("i", "k"), ("k", "j")}
     complete = model.fully_visible()
-    assert (complete.visible, complete.hidden) == (("i", "k", "j"), ())
-    assert complete.shape == (2, 3, 4)
+    assert (complete.visible, complete.hidden, complete.shape) == (("i", "k", "j"), (), (2, 3, 4))
     assert (complete.a, complete.b) == (6.0, 0.5)
+    assert chain({"j": ("k",), "k": ("i",), "i": ()}).indices == ("j", "k", "i")
 
 
-def test_the_order_of_indices_is_that_of_parents_and_need_not_be_of_the_arrows():
-    model = chain({"j": ("k",), "k": ("i",), "i": ()})
-    assert model.indices == ("j", "k", "i")
-
-
-def test_the_flat_prior_is_of_a_in_each_table():
+def test_pseudo_counts_of_flat_priors_and_of_tied_tables():
     model = chain(a=6.0)
     for name in model.indices:
         alpha = model.pseudo_counts(name)
         assert alpha.shape == model.table_shape(name)
-        assert alpha.sum() == pytest.approx(6.0, rel=1e-15)
-        assert np.ptp(alpha) == 0
+        assert (alpha.sum(), np.ptp(alpha)) == (pytest.approx(6.0, rel=1e-15), 0)
         assert alpha.flat[0] == model.flat_pseudo_count(name)
-
-
-def test_tied_tables_have_the_pseudo_counts_of_all():
-    model = Model(
-        {"h": (), "x": ("h",), "y": ("h",)}, {"h": 3, "x": 2, "y": 2}, "xy", 6.0, tied=["yx"]
-    )
+    model = Model(TWINS, {"h": 3, "x": 2, "y": 2}, "xy", 6.0, tied=["yx"])
     assert model.table_groups() == [("h",), ("y", "x")]
     for name in "xy":
         assert_allclose(model.pseudo_counts(name), np.full((3, 2), 2.0), rtol=1e-15)
@@ -66,13 +50,7 @@ def test_tied_tables_have_the_pseudo_counts_of_all():
 
 def test_a_prior_is_a_copy_and_of_all_that_are_tied():
     prior = {"h": np.array([1.0, 2.0]), "x": np.array([[1.0, 2], [3, 4]])}
-    model = Model(
-        {"h": (), "x": ("h",), "y": ("h",)},
-        {"h": 2, "x": 2, "y": 2},
-        "xy",
-        tied=["xy"],
-        prior=prior,
-    )
+    model = Model(TWINS, {"h": 2, "x": 2, "y": 2}, "xy", tied=["xy"], prior=prior)
     prior["x"][0, 0] = 9.0
     for name in "xy":
         assert model.pseudo_counts(name).tolist() == [[1.0, 2.0], [3.0, 4.0]]
@@ -80,22 +58,17 @@ def test_a_prior_is_a_copy_and_of_all_that_are_tied():
         model.pseudo_counts("x")[0, 0] = 9.0
 
 
-def test_nothing_of_it_can_be_changed():
+def test_what_cannot_be_changed():
     parents, sizes = dict(CHAIN), dict(SIZES)
     model = chain(parents, sizes)
     parents["i"], sizes["i"] = ("j",), 9
-    assert model.parents["i"] == ()
-    assert model.cardinalities["i"] == 2
+    assert (model.parents["i"], model.cardinalities["i"]) == ((), 2)
     with pytest.raises(FrozenInstanceError):
         model.a = 2.0
     for field in (model.parents, model.cardinalities):
         assert isinstance(field, MappingProxyType)
-
-
-def test_with_cardinality():
     model = chain(a=2.0, b=3.0).with_cardinality("k", 7)
-    assert model.cardinalities == {"i": 2, "k": 7, "j": 4}
-    assert (model.a, model.b) == (2.0, 3.0)
+    assert (model.cardinalities, model.a, model.b) == ({"i": 2, "k": 7, "j": 4}, 2.0, 3.0)
     with pytest.raises(ValueError, match="no index 'z': use one of i, k, j"):
         model.with_cardinality("z", 2)
     with pytest.raises(ValueError, match="'k' must be at least 1"):
@@ -104,9 +77,8 @@ def test_with_cardinality():
         Model.lda(2, 3, 2, 0.1, 0.1).with_cardinality("topic", 3)
 
 
-@pytest.mark.parametrize(
-    ("parents", "cardinalities", "visible", "message"),
-    [
+def test_graphs_and_names_that_are_refused():
+    for parents, cardinalities, visible, message in (
         ({}, {}, (), "parents must name at least one index"),
         ({"i": ("j",), "j": ("i",)}, {"i": 2, "j": 2}, "i", "cycle, [ij] → [ij] → [ij]"),
         ({"i": ("i",)}, {"i": 2}, "i", "cycle, i → i"),
@@ -120,69 +92,40 @@ def test_with_cardinality():
         (CHAIN, {"i": 2, "j": 4}, "ij", "cardinalities: how many values does 'k' have"),
         (CHAIN, {**SIZES, "k": 0}, "ij", "cardinality of 'k' must be at least 1, found 0"),
         (CHAIN, {**SIZES, "k": -3}, "ij", "cardinality of 'k' must be at least 1, found -3"),
-    ],
-)
-def test_graphs_that_are_refused(parents, cardinalities, visible, message):
-    with pytest.raises(ValueError, match=message):
-        Model(parents, cardinalities, visible)
+    ):
+        with pytest.raises(ValueError, match=message):
+            Model(parents, cardinalities, visible)
+    with pytest.raises(TypeError, match=r"parents of 'i' must be a tuple of names: \('kk',\)"):
+        Model({"kk": (), "i": "kk"}, {"kk": 2, "i": 2}, ("i",))
 
 
-@pytest.mark.parametrize("size", [2.5, 2.0, True, "2", None, np.True_])
-def test_a_cardinality_is_a_whole_number(size):
-    with pytest.raises(TypeError, match="cardinality of 'k' must be a whole number, found"):
-        chain(cardinalities={**SIZES, "k": size})
+def test_a_cardinality_is_a_whole_number():
+    for size in (2.5, 2.0, True, "2", None, np.True_):
+        with pytest.raises(TypeError, match="cardinality of 'k' must be a whole number, found"):
+            chain(cardinalities={**SIZES, "k": size})
     assert chain(cardinalities={**SIZES, "k": np.int32(2)}).cardinalities["k"] == 2
 
 
-@pytest.mark.parametrize("name", ["a", "b"])
-@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, -np.inf])
-def test_a_and_b_are_positive(name, value):
-    with pytest.raises(ValueError, match=f"^{name} must be positive and finite, found"):
-        chain(**{name: value})
-
-
-@pytest.mark.parametrize("name", ["a", "b"])
-@pytest.mark.parametrize("value", ["1", True, [1.0], 1j])
-def test_a_and_b_are_numbers(name, value):
-    with pytest.raises(TypeError, match=f"^{name} must be a number, found"):
-        chain(**{name: value})
-
-
-def test_only_b_may_be_left_open():
+def test_priors_and_ties_that_are_refused():
     assert chain(b=None).b is None
     with pytest.raises(TypeError, match=r"^a must be a number, found None"):
         chain(a=None)
-
-
-PRIOR = {"i": np.ones(2), "k": np.ones((2, 3)), "j": np.ones((3, 4))}
-
-
-@pytest.mark.parametrize(
-    ("prior", "message"),
-    [
+    for prior, message in (
         ({}, "prior must have an array for each of i, k, j, found none"),
         ({"i": np.ones(2)}, "prior must have an array for each of i, k, j, found i"),
         ({**PRIOR, "z": np.ones(2)}, "found i, k, j, z"),
         ({**PRIOR, "i": np.ones(3)}, r"prior of 'i' must have the shape \(2,\).*found \(3,\)"),
-        (
-            {**PRIOR, "k": np.ones((3, 2))},
-            r"prior of 'k' must have the shape \(2, 3\) of its table \(i, k\), found \(3, 2\)",
-        ),
+        ({**PRIOR, "k": np.ones((3, 2))}, r"'k' .* \(2, 3\) of its table \(i, k\), found \(3, 2\)"),
         ({**PRIOR, "k": 1.0}, r"prior of 'k' must have the shape .*found \(\)"),
         ({**PRIOR, "i": [1.0, -0.5]}, "prior of 'i' must be of finite, non-negative"),
         ({**PRIOR, "i": [1.0, np.nan]}, "prior of 'i' must be of finite"),
         ({**PRIOR, "i": [1.0, np.inf]}, "prior of 'i' must be of finite"),
         ({**PRIOR, "i": [0.0, 0.0]}, "prior of 'i' must .*not all zero"),
-    ],
-)
-def test_priors_that_are_refused(prior, message):
-    with pytest.raises(ValueError, match=message):
-        chain(prior=prior)
-
-
-@pytest.mark.parametrize(
-    ("tied", "message"),
-    [
+    ):
+        with pytest.raises(ValueError, match=message):
+            chain(prior=prior)
+    parents = {"h": (), "i": ("h",), "j": ("h",)}
+    for tied, message in (
         ([("i", "z")], "tied: there is no index 'z'"),
         ([("i", "i")], "tied: an index can be in one group only, and there once"),
         ([("h", "i"), ("i", "j")], "tied: an index can be in one group only"),
@@ -190,16 +133,9 @@ def test_priors_that_are_refused(prior, message):
         ([()], "tied: a group needs at least two indices"),
         ([("i", "j")], r"same shape, found \(2, 3\) of 'i', \(2, 4\) of 'j'"),
         ([("h", "i")], r"same shape, found \(2,\) of 'h', \(2, 3\) of 'i'"),
-    ],
-)
-def test_ties_that_are_refused(tied, message):
-    parents = {"h": (), "i": ("h",), "j": ("h",)}
-    with pytest.raises(ValueError, match=message):
-        Model(parents, {"h": 2, "i": 3, "j": 4}, "ij", tied=tied)
-
-
-def test_a_prior_of_tied_tables_is_given_once():
-    parents = {"h": (), "i": ("h",), "j": ("h",)}
+    ):
+        with pytest.raises(ValueError, match=message):
+            Model(parents, {"h": 2, "i": 3, "j": 4}, "ij", tied=tied)
     prior = {"h": [1.0, 1.0], "i": np.ones((2, 3)), "j": np.ones((2, 3))}
     with pytest.raises(ValueError, match="an array for each of h, i, found h, i, j"):
         Model(parents, {"h": 2, "i": 3, "j": 3}, "ij", tied=["ij"], prior=prior)
@@ -245,8 +181,3 @@ def test_any_junction_tree_holds_families_and_keeps_each_index_together(model):
         assert any({*model.family(name)} <= clique for clique in cliques)
         tree = model.junction_tree()
         assert nx.is_connected(tree.subgraph([node for node in tree if name in node]))
-
-
-def test_a_name_is_no_tuple_of_letters():
-    with pytest.raises(TypeError, match=r"parents of 'i' must be a tuple of names: \('kk',\)"):
-        Model({"kk": (), "i": "kk"}, {"kk": 2, "i": 2}, ("i",))

@@ -1,7 +1,5 @@
 """The probability of complete counts, and what turns a sequence's into that of counts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations, permutations, product
 from math import lgamma, log
@@ -33,11 +31,9 @@ def naive_log_allocation(model, S):
     def log_b(Z):  # eq. 3.12, the last axis the index itself
         return sum(lgamma(z) for z in Z.ravel()) - sum(lgamma(z) for z in Z.sum(axis=-1).ravel())
 
-    total = int(S.sum())
-    a = model.a
+    total, a = int(S.sum()), model.a
     b = a / max(total, 1) if model.b is None else model.b
-    value = a * log(b) - (a + total) * log(b + 1) + lgamma(a + total) - lgamma(a)
-    done = set()
+    value, done = a * log(b) - (a + total) * log(b + 1) + lgamma(a + total) - lgamma(a), set()
     for name in model.indices:
         group = next((g for g in model.tied if name in g), (name,))
         if name in done:
@@ -72,20 +68,22 @@ def test_log_allocation_is_equation_3_11(model, n_tokens, seed):
         assert log_allocation(each, as_cells(S)) == pytest.approx(expected, rel=1e-11, abs=1e-10)
 
 
-def test_example_3_2_of_the_paper():
+def test_the_rate_is_by_default_that_of_the_tokens_there_are():
     S = np.array([[2, 0], [1, 1]])
     independent = Model({"i": (), "j": ()}, {"i": 2, "j": 2}, "ij", 1.0, 1.0)
     dependent = Model({"i": (), "j": ("i",)}, {"i": 2, "j": 2}, "ij", 1.0, 1.0)
     assert np.exp(log_allocation(independent, as_cells(S))) == pytest.approx(3.4332e-4, abs=5e-9)
     assert np.exp(log_allocation(dependent, as_cells(S))) == pytest.approx(3.0518e-4, abs=5e-9)
+    assert rate_of(Model.nmf(2, 2, 2, 3.0), 12) == 0.25
+    assert rate_of(Model.nmf(2, 2, 2, 3.0, 0.7), 12) == 0.7
+    assert rate_of(Model.nmf(2, 2, 2, 3.0), 0) == 3.0
 
 
 def tensors_of(shape, n_tokens):
     """All tensors of counts of this shape with so many tokens."""
     n_cells = int(np.prod(shape))
     for bars in combinations(range(n_tokens + n_cells - 1), n_cells - 1):
-        edges = np.array([-1, *bars, n_tokens + n_cells - 1])
-        yield (np.diff(edges) - 1).reshape(shape)
+        yield (np.diff(np.array([-1, *bars, n_tokens + n_cells - 1])) - 1).reshape(shape)
 
 
 @pytest.mark.parametrize(
@@ -107,26 +105,18 @@ def test_allocations_of_three_tokens_sum_to_the_probability_of_three(model):
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 0.5), (0.01, 0.3), (30.0, 2.0)])
 def test_the_number_of_tokens_is_negative_binomial(a, b):
-    model = Model.nmf(2, 2, 2, a, b)
-    T = np.arange(2000)
+    model, T = Model.nmf(2, 2, 2, a, b), np.arange(2000)
     found = np.array([log_total_probability(model, int(t)) for t in T])
     assert_allclose(found, stats.nbinom.logpmf(T, a, b / (1 + b)), rtol=1e-9, atol=1e-11)
     # at T = 2000 what is left is below (1.3)^-2000
     assert np.exp(found).sum() == pytest.approx(1.0, abs=1e-12)
 
 
-def test_the_rate_is_by_default_that_of_the_tokens_there_are():
-    assert rate_of(Model.nmf(2, 2, 2, 3.0), 12) == 0.25
-    assert rate_of(Model.nmf(2, 2, 2, 3.0, 0.7), 12) == 0.7
-    assert rate_of(Model.nmf(2, 2, 2, 3.0), 0) == 3.0
-
-
 @settings(max_examples=25, deadline=None)
 @given(graphs(), st.integers(0, 20), st.integers(0, 2**32), st.integers(0, 99))
 def test_markov_equivalent_graphs_agree(model, n_tokens, seed, which):
-    covered = [
-        (u, v) for v, of in model.parents.items() for u in of if {*of} == {*model.parents[u], u}
-    ]
+    edges = [(u, v) for v, of in model.parents.items() for u in of]
+    covered = [(u, v) for u, v in edges if {*model.parents[v]} == {*model.parents[u], u}]
     assume(covered)
     u, v = covered[which % len(covered)]
     parents = dict(model.parents)
@@ -138,21 +128,18 @@ def test_markov_equivalent_graphs_agree(model, n_tokens, seed, which):
 
 
 def test_an_edge_that_is_not_covered_makes_another_model():
-    parents = {"x": (), "y": (), "z": ("x", "y")}
-    sizes = {"x": 2, "y": 2, "z": 2}
+    parents, sizes = {"x": (), "y": (), "z": ("x", "y")}, {"x": 2, "y": 2, "z": 2}
     collider = Model(parents, sizes, "z", 1.0, 1.0)
     reversed_ = Model({"z": (), "x": ("z",), "y": ("z",)}, sizes, "z", 1.0, 1.0)
     S = np.array([[[2, 0], [0, 1]], [[0, 3], [1, 0]]])
     one = log_allocation(collider, as_cells(S))
-    other = log_allocation(reversed_, as_cells(S.transpose(2, 0, 1)))
-    assert abs(one - other) > 0.01
+    assert abs(one - log_allocation(reversed_, as_cells(S.transpose(2, 0, 1)))) > 0.01
 
 
 def log_sequences(model, observed):
     """Log of the sum over all hidden values of ordered tokens, of the dynamic tables' product."""
     plan = plan_of(model, observed)
-    tokens = np.repeat(np.arange(len(observed.counts)), observed.counts)
-    choices = []
+    tokens, choices = np.repeat(np.arange(len(observed.counts)), observed.counts), []
     for c in tokens:
         unknown = plan.unknown[plan.arrays.pattern_of[c]]
         ranges = [range(model.cardinalities[name]) for name in unknown]
@@ -189,13 +176,9 @@ def test_with_the_hidden_part_it_is_the_probability_of_the_counts(model):
     axes = tuple(model.indices.index(name) for name in model.hidden)
     order = [name for name in model.indices if name not in model.hidden]
     marginal = X if order == list(model.visible) else X.T
-    expected = logsumexp(
-        [
-            naive_log_allocation(model, S)
-            for S in tensors_of(model.fully_visible().shape, 4)
-            if (S.sum(axis=axes) == marginal).all()
-        ]
-    )
+    every = tensors_of(model.fully_visible().shape, 4)
+    agreeing = [S for S in every if (S.sum(axis=axes) == marginal).all()]
+    expected = logsumexp([naive_log_allocation(model, S) for S in agreeing])
     found = log_of_counts(model, observed) + log_sequences(model, observed)
     assert found == pytest.approx(expected, rel=1e-12)
 
@@ -213,18 +196,14 @@ def test_orders_are_of_the_tokens_that_tell_as_much(cells, counts):
     observed = CellCounts(cells, counts, (2, 2))
     tokens = np.repeat(observed.cells, observed.counts, axis=0)
     pattern = (tokens < 0).tolist()
-    orders = {
-        tuple(map(tuple, tokens[list(order)].tolist()))
-        for order in permutations(range(len(tokens)))
-        if (tokens[list(order)] < 0).tolist() == pattern
-    }
+    ordered = [tokens[list(order)] for order in permutations(range(len(tokens)))]
+    orders = {tuple(map(tuple, o.tolist())) for o in ordered if (o < 0).tolist() == pattern}
     assert np.exp(log_orders(observed)) == pytest.approx(len(orders), rel=1e-12)
 
 
 def test_tokens_of_which_something_is_missing_are_summed_over_it():
     """Given which tokens tell what, counts sum to the probability of their number."""
-    model = Model.nmf(2, 2, 2, 0.7, 0.4)
-    logs = []
+    model, logs = Model.nmf(2, 2, 2, 0.7, 0.4), []
     for whole, rest in product(tensors_of((2, 2), 2), tensors_of((2,), 1)):
         cells = [*np.argwhere(whole).tolist(), *([i, -1] for i in np.flatnonzero(rest))]
         observed = CellCounts(cells, [*whole[whole > 0], *rest[rest > 0]], (2, 2))
@@ -233,15 +212,11 @@ def test_tokens_of_which_something_is_missing_are_summed_over_it():
     assert logsumexp(logs) == pytest.approx(log_total_probability(model, 3), abs=1e-12)
 
 
-def test_what_is_no_complete_allocation_is_refused():
+def test_what_is_no_complete_allocation_is_refused_and_none_is_one():
     model = Model.nmf(2, 3, 2)
     with pytest.raises(ValueError, match=r"shape \(2, 2, 3\) of the visible indices k, i, j"):
         log_allocation(model, CellCounts([[0, 0]], [1], (2, 3)))
     with pytest.raises(ValueError, match="value of each index of all tokens, found -1"):
         log_allocation(model, CellCounts([[-1, 0, 0]], [1], (2, 2, 3)))
-
-
-def test_no_tokens():
-    model = Model.nmf(2, 3, 2, 1.5, 0.5)
-    none = CellCounts([], [], (2, 2, 3))
+    model, none = Model.nmf(2, 3, 2, 1.5, 0.5), CellCounts([], [], (2, 2, 3))
     assert log_allocation(model, none) == pytest.approx(1.5 * log(0.5 / 1.5), rel=1e-14)

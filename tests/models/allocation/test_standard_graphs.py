@@ -1,7 +1,5 @@
 """Factorisations and topic models of the literature as allocation models."""
 
-from __future__ import annotations
-
 from math import lgamma
 
 import numpy as np
@@ -14,6 +12,10 @@ from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel as Model
 from models.allocation.sequence import log_allocation, log_total_probability
 
+TUCKER, TUCKER_EDGES = Model.tucker((2, 3, 5), (4, 6, 7)), "k1→k2 k1→k3 k2→k3 k1→i1 k2→i2 k3→i3"
+LEVELS, BLOCKS = Model.pachinko(7, 5, (2, 3, 4)), Model.mixed_membership(5, 2)
+MARKOV, MARKOV_EDGES = Model.hidden_markov(3, 2, 4), "h1→h2 h2→h3 h1→x1 h2→x2 h3→x3"
+
 
 def arrows(model):
     return {f"{of}→{name}" for name, of_name in model.parents.items() for of in of_name}
@@ -25,35 +27,11 @@ def arrows(model):
         (Model.nmf(2, 3, 4), "k→i k→j", "i j", (2, 3), {"k": 4}),
         (Model.lda(2, 3, 4, 0.1, 0.2), "doc→topic topic→word", "doc word", (2, 3), {"topic": 4}),
         (Model.cp((2, 3, 5), 4), "r→i1 r→i2 r→i3", "i1 i2 i3", (2, 3, 5), {"r": 4}),
-        (
-            Model.tucker((2, 3, 5), (4, 6, 7)),
-            "k1→k2 k1→k3 k2→k3 k1→i1 k2→i2 k3→i3",
-            "i1 i2 i3",
-            (2, 3, 5),
-            {"k1": 4, "k2": 6, "k3": 7},
-        ),
+        (TUCKER, TUCKER_EDGES, "i1 i2 i3", (2, 3, 5), {"k1": 4, "k2": 6, "k3": 7}),
         (Model.tucker([5], [2]), "k1→i1", "i1", (5,), {"k1": 2}),
-        (
-            Model.pachinko(7, 5, (2, 3, 4)),
-            "doc→k1 k1→k2 k2→k3 k3→word",
-            "doc word",
-            (5, 7),
-            {"k1": 2, "k2": 3, "k3": 4},
-        ),
-        (
-            Model.mixed_membership(5, 2),
-            "i1→k1 i2→k2 k1→s k2→s",
-            "i1 i2 s",
-            (5, 5, 2),
-            {"k1": 2, "k2": 2},
-        ),
-        (
-            Model.hidden_markov(3, 2, 4),
-            "h1→h2 h2→h3 h1→x1 h2→x2 h3→x3",
-            "x1 x2 x3",
-            (4, 4, 4),
-            {"h1": 2, "h2": 2, "h3": 2},
-        ),
+        (LEVELS, "doc→k1 k1→k2 k2→k3 k3→word", "doc word", (5, 7), {"k1": 2, "k2": 3, "k3": 4}),
+        (BLOCKS, "i1→k1 i2→k2 k1→s k2→s", "i1 i2 s", (5, 5, 2), {"k1": 2, "k2": 2}),
+        (MARKOV, MARKOV_EDGES, "x1 x2 x3", (4, 4, 4), {"h1": 2, "h2": 2, "h3": 2}),
         (Model.sum_conditioned(2, 3, 4, 5), "j→k k→r j→r k→i r→i", "i r j", (2, 5, 3), {"k": 4}),
         (Model.symmetric_nmf(3, 2), "k→i k→j", "i j", (3, 3), {"k": 2}),
         (Model.complete((2, 3, 4)), "i1→i2 i1→i3 i2→i3", "i1 i2 i3", (2, 3, 4), {}),
@@ -63,8 +41,7 @@ def arrows(model):
 def test_graphs(model, edges, visible, shape, hidden):
     assert isinstance(model, Model)
     assert arrows(model) == set(edges.split())
-    assert list(model.visible) == visible.split()
-    assert model.shape == shape
+    assert (list(model.visible), model.shape) == (visible.split(), shape)
     assert {name: model.cardinalities[name] for name in model.hidden} == hidden
 
 
@@ -127,20 +104,17 @@ def test_a_and_b(name):
     assert made(name).b is None
     assert made(name).a == (0.4 if name == "lda" else 1.0)
     for argument in ("a", "b"):
-        for wrong in (0, -1.0, np.nan):
+        for wrong in (0, -1.0, np.nan, np.inf, -np.inf):
             with pytest.raises(ValueError, match=f"^{argument} must be positive and finite"):
                 made(name, **{argument: wrong})
-        for wrong in ("1", True, [1.0]):
+        for wrong in ("1", True, [1.0], 1j):
             with pytest.raises(TypeError, match=f"^{argument} must be a number"):
                 made(name, **{argument: wrong})
 
 
-def test_ranks_are_as_many_as_axes():
+def test_ranks_and_tied_tables():
     with pytest.raises(ValueError, match="one number for each of the 3 axes of shape, found 2"):
         Model.tucker((2, 3, 4), (2, 2))
-
-
-def test_tied_hidden_markov_models():
     model = Model.hidden_markov(4, 2, 3, tied=True)
     assert model.table_groups() == [("h1",), ("h2", "h3", "h4"), ("x1", "x2", "x3", "x4")]
     # one transition is no tie, nor is one emission
@@ -158,7 +132,7 @@ def lda(**settings):
     return Model.lda(3, 4, 2, ALPHA, ETA, **settings)
 
 
-def test_the_prior_of_lda():
+def test_priors_of_lda():
     model = lda()
     assert model.pseudo_counts("topic").tolist() == [ALPHA.tolist()] * 3
     assert model.pseudo_counts("word").tolist() == [ETA.tolist()] * 2
@@ -204,12 +178,10 @@ def log_of_lengths(model, lengths):
 
 @pytest.mark.parametrize("settings", [{}, {"a": 5.0}, {"a": 0.3, "b": 7.0}, {"b": 0.01}])
 def test_given_the_lengths_of_documents_lda_is_lda(settings):
-    model = lda(**settings)
-    rng = np.random.default_rng(3)
+    model, rng = lda(**settings), np.random.default_rng(3)
     for _ in range(5):
         S = rng.poisson(0.8, size=(3, 2, 4))
-        lengths = S.sum(axis=(1, 2))
-        allocation = CellCounts(np.argwhere(S), S[S > 0], S.shape)
+        lengths, allocation = S.sum(axis=(1, 2)), CellCounts(np.argwhere(S), S[S > 0], S.shape)
         # tokens of a document come in any order
         expected = log_joint_of_lda(S) + gammaln(lengths + 1).sum() - gammaln(S + 1).sum()
         of_lengths = log_of_lengths(model, lengths)
@@ -218,8 +190,7 @@ def test_given_the_lengths_of_documents_lda_is_lda(settings):
 
 @pytest.mark.parametrize("a", [None, 5.0])
 def test_lengths_of_documents_are_independent(a):
-    model = lda(a=a, b=0.4)
-    lengths = np.array([4, 0, 9])
+    model, lengths = lda(a=a, b=0.4), np.array([4, 0, 9])
     expected = stats.nbinom.logpmf(lengths, model.a / 3, 0.4 / 1.4).sum()
     found = log_of_lengths(model, lengths)
     assert found == pytest.approx(expected, rel=1e-11)
@@ -228,15 +199,10 @@ def test_lengths_of_documents_are_independent(a):
 
 def test_with_one_topic_for_all_levels_pachinko_is_independence():
     """Topics of one value change nothing: doc → 1 → 1 → word is NMF of rank 1."""
-    rng = np.random.default_rng(0)
-    X = rng.poisson(1.0, size=(3, 4))
-    pachinko = Model.pachinko(4, 3, (1, 1), 2.0, 0.5)
-    nmf = Model.nmf(3, 4, 1, 2.0, 0.5)
-    one = X[:, None, None, :]
-    other = X[None]
-    assert log_allocation(
-        pachinko, CellCounts(np.argwhere(one), one[one > 0], one.shape)
-    ) == pytest.approx(
-        log_allocation(nmf, CellCounts(np.argwhere(other), other[other > 0], other.shape)),
-        rel=1e-13,
+    X = np.random.default_rng(0).poisson(1.0, size=(3, 4))
+    pachinko, nmf = Model.pachinko(4, 3, (1, 1), 2.0, 0.5), Model.nmf(3, 4, 1, 2.0, 0.5)
+    one, other = (
+        log_allocation(model, CellCounts(np.argwhere(S), S[S > 0], S.shape))
+        for model, S in ((pachinko, X[:, None, None, :]), (nmf, X[None]))
     )
+    assert one == pytest.approx(other, rel=1e-13)

@@ -1,7 +1,5 @@
 """Which marginals are left after cancellation, and the tables they have for some data."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations
 from math import prod
@@ -21,11 +19,9 @@ from models.allocation.tables import inner_indices, marginals_of, mixed_radix, t
 @st.composite
 def graphs(draw, *, ties=False, perfect=False, priors=False):
     """Random models of 3 to 5 indices of 1 to 3 values, declared in an order of their own."""
-    n = draw(st.integers(3, 5))
-    order = draw(st.permutations("abcde"[:n]))
+    order = draw(st.permutations("abcde"[: draw(st.integers(3, 5))]))
     same_size = draw(st.integers(1, 3)) if ties and draw(st.booleans()) else None
-    sizes = {name: same_size or draw(st.integers(1, 3)) for name in order}
-    parents = {}
+    sizes, parents = {name: same_size or draw(st.integers(1, 3)) for name in order}, {}
     for position, name in enumerate(order):
         chosen = [before for before in order[:position] if draw(st.booleans())]
         if perfect:  # parents that are joined already: no two arrows meet
@@ -36,8 +32,7 @@ def graphs(draw, *, ties=False, perfect=False, priors=False):
             chosen = joined
         parents[name] = tuple(draw(st.permutations(chosen)))
     names = draw(st.permutations(order))
-    visible = [name for name in names if draw(st.booleans())] or [names[0]]
-    tied = []
+    visible, tied = [name for name in names if draw(st.booleans())] or [names[0]], []
     if ties:
         shapes = {name: tuple(sizes[each] for each in (*parents[name], name)) for name in order}
         alike = [
@@ -63,8 +58,7 @@ def graphs(draw, *, ties=False, perfect=False, priors=False):
 
 def random_tokens(model, n_tokens, seed):
     """(n_tokens, n_indices), values of all indices, some of them often the same."""
-    rng = np.random.default_rng(seed)
-    sizes = [model.cardinalities[name] for name in model.indices]
+    rng, sizes = np.random.default_rng(seed), [model.cardinalities[name] for name in model.indices]
     return (rng.beta(0.5, 1.0, size=(n_tokens, len(sizes))) * sizes).astype(np.int64)
 
 
@@ -85,8 +79,7 @@ def urn_probability(model, S, value):
         return S[tuple(of.get(name, slice(None)) for name in model.indices)].sum()
 
     of_token = dict(zip(model.indices, value, strict=True))
-    group_of = {name: list(group) for group in model.tied for name in group}
-    probability = 1.0
+    group_of, probability = {name: list(group) for group in model.tied for name in group}, 1.0
     for name in model.indices:
         group = group_of.get(name, [name])
         if name != min(group, key=model.indices.index):
@@ -146,13 +139,20 @@ def test_decomposable_graphs_leave_cliques_over_separators(model, expected):
     assert powers(model) == names_of(expected)
 
 
-def test_a_v_structure_leaves_families_over_parents():
+def test_which_cliques_and_families_are_left():
     model = Model.mixed_membership(4, 2)
     expected = {"i1 k1": 1, "i2 k2": 1, "k1 k2 s": 1, "k1 k2": -1, "": -2}
     assert powers(model) == names_of(expected)
     model = Model({"x": (), "y": (), "z": ("y", "x")}, {"x": 2, "y": 3, "z": 4}, ("z",))
     # axes are in the order of the indices, whatever the order of the parents is
     assert powers(model) == names_of({"x": 1, "y": 1, "x y z": 1, "x y": -1, "": -2})
+    model = Model.tucker((3, 4), (2, 5), a=3.0)
+    alpha = {each.uses[0]: each.alpha for each in marginals_of(model)}
+    assert alpha["k1", "k2"] == pytest.approx(3.0 / 10, rel=1e-15)
+    assert alpha["k2", "i2"] == pytest.approx(3.0 / 20, rel=1e-15)
+    alpha = {each.uses[0]: each.alpha for each in marginals_of(Model.nmf(4, 3, 2, a=6.0))}
+    expected = {("k", "i"): 0.75, ("k", "j"): 1.0, ("k",): 3.0, (): 6.0}
+    assert alpha == pytest.approx(expected, rel=1e-15)
 
 
 @settings(max_examples=40, deadline=None)
@@ -163,8 +163,7 @@ def test_any_graph_without_v_structures_leaves_cliques_over_separators(model):
     for name, of in model.parents.items():
         assert all(p in model.parents[q] or q in model.parents[p] for p, q in combinations(of, 2))
         skeleton.add_edges_from((each, name) for each in of)
-    cliques = [frozenset(clique) for clique in nx.find_cliques(skeleton)]
-    overlaps = nx.Graph()
+    cliques, overlaps = [frozenset(clique) for clique in nx.find_cliques(skeleton)], nx.Graph()
     overlaps.add_nodes_from(range(len(cliques)))
     for m, n in combinations(range(len(cliques)), 2):
         overlaps.add_edge(m, n, weight=len(cliques[m] & cliques[n]))
@@ -176,17 +175,7 @@ def test_any_graph_without_v_structures_leaves_cliques_over_separators(model):
     assert found == {names: power for names, power in expected.items() if power}
 
 
-def test_pseudo_counts_of_what_is_left():
-    model = Model.tucker((3, 4), (2, 5), a=3.0)
-    alpha = {each.uses[0]: each.alpha for each in marginals_of(model)}
-    assert alpha["k1", "k2"] == pytest.approx(3.0 / 10, rel=1e-15)
-    assert alpha["k2", "i2"] == pytest.approx(3.0 / 20, rel=1e-15)
-    alpha = {each.uses[0]: each.alpha for each in marginals_of(Model.nmf(4, 3, 2, a=6.0))}
-    expected = {("k", "i"): 0.75, ("k", "j"): 1.0, ("k",): 3.0, (): 6.0}
-    assert alpha == pytest.approx(expected, rel=1e-15)
-
-
-def test_tables_that_are_given_cancel_only_where_they_agree():
+def test_when_given_tables_cancel():
     alpha, eta = [0.2, 0.3], [0.5, 1.0, 1.5, 0.1]
     model = Model.lda(3, 4, 2, alpha, eta)
     of = {each.uses[0]: each for each in marginals_of(model)}
@@ -198,19 +187,18 @@ def test_tables_that_are_given_cancel_only_where_they_agree():
     found = [(each.uses[0], each.power) for each in marginals_of(other)]
     expected = [(("doc",), 1), ((), -1), (("doc", "topic"), 1), (("doc",), -1)]
     assert found == [*expected, (("topic", "word"), 1), (("topic",), -1)]
+    prior = {"k": [1.0, 1.0], "i": [[0.5, 0.5], [0.5, 0.501]]}
+    model = Model({"k": (), "i": ("k",)}, {"k": 2, "i": 2}, ("i",), prior=prior)
+    assert sorted(each.power for each in marginals_of(model) if each.uses == (("k",),)) == [-1, 1]
 
 
 def test_tied_tables_are_counted_by_each_use():
     model = Model.symmetric_nmf(3, 2, a=4.0)
     found = [(each.uses, each.power, each.alpha) for each in marginals_of(model)]
-    assert found == [
-        ((("k",),), 1, 2.0),
-        (((),), -1, 4.0),
-        ((("k", "i"), ("k", "j")), 1, 2 * 4.0 / 6),
-        ((("k",), ("k",)), -1, 2 * 4.0 / 2),
-    ]
-    observed = CellCounts([[0, 0], [1, 2]], [1, 1], (3, 3))
-    table = tables_of(model, observed)[2]
+    expected = [((("k",),), 1, 2.0), (((),), -1, 4.0)]
+    expected += [((("k", "i"), ("k", "j")), 1, 2 * 4.0 / 6), ((("k",), ("k",)), -1, 2 * 4.0 / 2)]
+    assert found == expected
+    table = tables_of(model, CellCounts([[0, 0], [1, 2]], [1, 1], (3, 3)))[2]
     assert (table.n_uses, table.n_rows, table.n_columns) == (2, 3, 2)
     assert table.row_values.ravel()[table.row_of].tolist() == [[0, 1], [0, 2]]
 
@@ -219,12 +207,8 @@ def test_rows_are_those_that_occur_in_a_huge_tensor():
     model = Model.nmf(10**9, 10**12, 3)
     observed = CellCounts([[5, 7], [5, 10**11], [10**8, 7]], [1, 2, 3], model.shape)
     rows = {each.marginal.uses[0]: each for each in tables_of(model, observed)}
-    assert {names: (each.n_rows, each.n_columns) for names, each in rows.items()} == {
-        ("k", "i"): (2, 3),
-        ("k", "j"): (2, 3),
-        ("k",): (1, 3),
-        (): (1, 1),
-    }
+    sizes = {names: (each.n_rows, each.n_columns) for names, each in rows.items()}
+    assert sizes == {("k", "i"): (2, 3), ("k", "j"): (2, 3), ("k",): (1, 3), (): (1, 1)}
     assert rows["k", "i"].row_values.ravel().tolist() == [5, 10**8]
     assert rows["k", "j"].row_of.tolist() == [[0, 1, 0]]
     assert rows[()].is_constant
@@ -238,15 +222,11 @@ def test_rows_are_the_distinct_observed_values(model, n_tokens, seed, share_miss
     seen = tokens[:, [model.indices.index(name) for name in model.visible]]
     absent = np.random.default_rng(seed).random(seen.shape) < share_missing
     observed = CellCounts(np.where(absent, -1, seen), np.ones(n_tokens), model.shape)
-    never_missing = {
-        name
-        for name, column in zip(model.visible, observed.cells.T, strict=True)
-        if (column >= 0).all()
-    }
+    is_known = (observed.cells >= 0).all(axis=0)
+    never_missing = {name for n, name in enumerate(model.visible) if is_known[n]}
     assert inner_indices(model, observed) == set(model.indices) - never_missing
     for table in tables_of(model, observed):
-        uses = table.marginal.uses
-        axes = range(len(table.marginal.sizes))
+        uses, axes = table.marginal.uses, range(len(table.marginal.sizes))
         outer = [axis for axis in axes if all(use[axis] in never_missing for use in uses)]
         assert table.inner_axes == tuple(axis for axis in axes if axis not in outer)
         assert table.n_columns == prod(table.marginal.sizes[axis] for axis in table.inner_axes)
@@ -279,8 +259,7 @@ def places(table, model, observed, value):
 )
 def test_product_over_tables_is_the_probability_of_a_token(model, n_tokens, seed):
     tokens = random_tokens(model, n_tokens, seed)
-    S = joint_counts(model, tokens)
-    visible = [model.indices.index(name) for name in model.visible]
+    S, visible = joint_counts(model, tokens), [model.indices.index(name) for name in model.visible]
     observed = CellCounts(tokens[:, visible], np.ones(n_tokens), model.shape)
     tables = tables_of(model, observed)
     seen_cells = {tuple(cell) for cell in observed.cells.tolist()}
@@ -295,47 +274,26 @@ def test_product_over_tables_is_the_probability_of_a_token(model, n_tokens, seed
             continue
         product = 1.0
         for table, count in zip(tables, counts, strict=True):
-            alpha = np.broadcast_to(table.alpha, count.shape)
-            seen = Counter()
+            alpha, seen = np.broadcast_to(table.alpha, count.shape), Counter()
             for place in places(table, model, observed, value):
                 product *= (alpha[place] + count[place] + seen[place]) ** table.power
                 seen[place] += 1
         assert product == pytest.approx(urn_probability(model, S, value), rel=1e-11)
 
 
-def test_log_rising_is_the_log_of_a_product():
-    model = Model.cp((2, 3), 2, a=1.7)
-    observed = CellCounts([[0, 1], [1, 2]], [2, 1], (2, 3))
+def test_rising_factorials_and_mixed_radix():
+    model, observed = Model.cp((2, 3), 2, a=1.7), CellCounts([[0, 1], [1, 2]], [2, 1], (2, 3))
     table = next(t for t in tables_of(model, observed) if t.marginal.uses == (("r",),))
     expected = -np.log([0.85, 1.85, 2.85, 0.85]).sum()
     assert table.log_rising(np.array([[3, 1]])) == pytest.approx(expected, rel=1e-14)
     assert table.log_rising(np.array([[0, 0]])) == 0.0
-
-
-def test_what_has_no_pseudo_count_is_impossible():
     prior = {"k": [1.0, 0.0], "i": [[1.0, 1.0], [0.0, 0.0]]}
     model = Model({"k": (), "i": ("k",)}, {"k": 2, "i": 2}, ("k", "i"), prior=prior)
 
     def log_probability(cell):
-        observed = CellCounts([cell], [1], (2, 2))
-        tables = tables_of(model, observed)
+        tables = tables_of(model, CellCounts([cell], [1], (2, 2)))
         return sum(table.log_rising(np.ones((1, 1), dtype=int)) for table in tables)
 
     assert log_probability([0, 1]) == pytest.approx(np.log(0.5), rel=1e-14)
     assert log_probability([1, 0]) == -np.inf
-
-
-def test_mixed_radix():
-    assert mixed_radix((2, 3, 4)) == ((12, 4, 1), 24)
-    assert mixed_radix(()) == ((), 1)
-
-
-def test_unlike_priors_do_not_cancel():
-    """The counts are the same, the pseudo-counts are not: both stay."""
-    model = Model(
-        {"k": (), "i": ("k",)},
-        {"k": 2, "i": 2},
-        ("i",),
-        prior={"k": [1.0, 1.0], "i": [[0.5, 0.5], [0.5, 0.501]]},
-    )
-    assert sorted(each.power for each in marginals_of(model) if each.uses == (("k",),)) == [-1, 1]
+    assert (mixed_radix((2, 3, 4)), mixed_radix(())) == (((12, 4, 1), 24), ((), 1))

@@ -1,7 +1,5 @@
 """Small counts for trainers that factorise them, and how to compare what they learn."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
@@ -21,8 +19,7 @@ def block_counts(seed, n_docs=150):
     """
     truth, rng = block_topics(3, 5), np.random.default_rng(seed)
     counts, _ = simulated_documents(truth, 0.3, n_docs, 80, rng)
-    of_topic = (truth > 0) * counts.sum(axis=0)
-    tokens = counts.toarray() @ (truth.T > 0)
+    of_topic, tokens = (truth > 0) * counts.sum(axis=0), counts.toarray() @ (truth.T > 0)
     return counts, of_topic / of_topic.sum(axis=1, keepdims=True), tokens
 
 

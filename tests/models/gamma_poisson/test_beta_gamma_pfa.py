@@ -1,7 +1,5 @@
 """`BetaGammaPFA`: its posterior by enumeration, what it finds again, samples and priors."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -23,13 +21,9 @@ def fitted(counts, **settings):
 
 def simulated(topic_word, shape, probability, n_docs, rng):
     """Counts (D, V) of the model itself, drawn by scores."""
-    scores = rng.gamma(
-        shape, np.asarray(probability) / (1 - np.asarray(probability)), (n_docs, len(shape))
-    )
+    scale = np.asarray(probability) / (1 - np.asarray(probability))
+    scores = rng.gamma(shape, scale, (n_docs, len(shape)))
     return sparse.csr_array(rng.poisson(scores @ topic_word).astype(np.int32))
-
-
-# --- the posterior of topics, r and p held --------------------------------------------------------
 
 
 def assignment_posterior(doc_of, word_of, n_docs, shape, probability, eta):
@@ -69,29 +63,22 @@ def test_topics_have_the_enumerated_distribution(sampler):
     for _ in range(n_sweeps):
         estimator._sweeps.sweep()
         visits[int("".join(map(str, state.topic_of)), 2)] += 1
-    truth = assignment_posterior(
-        tokens.doc_of, tokens.word_of, 2, shape, probability, np.full(3, eta)
+    of_tokens = (tokens.doc_of, tokens.word_of, 2, shape)
+    truth, without_p = (
+        assignment_posterior(*of_tokens, p, np.full(3, eta)) for p in (probability, np.full(2, 0.5))
     )
     distance = 0.5 * np.abs(visits / n_sweeps - truth).sum()
-    without_p = assignment_posterior(
-        tokens.doc_of, tokens.word_of, 2, shape, np.full(2, 0.5), np.full(3, eta)
-    )
     assert distance < 0.03  # by chance up to 0.022 in twelve seeds
     assert 0.5 * np.abs(without_p - truth).sum() > 0.1
 
 
-# --- recovery -------------------------------------------------------------------------------------
-
-
 def matched(found, truth):
     """The order of found topics that is nearest the true ones."""
-    distance = np.abs(found[None, :, :] - truth[:, None, :]).sum(axis=2)
-    return linear_sum_assignment(distance)[1]
+    return linear_sum_assignment(np.abs(found[None, :, :] - truth[:, None, :]).sum(axis=2))[1]
 
 
 def test_topics_shapes_and_probabilities_are_found_again():
-    rng = np.random.default_rng(0)
-    topic_word = 0.9 * block_topics(3, 8) + 0.1 / 24
+    rng, topic_word = np.random.default_rng(0), 0.9 * block_topics(3, 8) + 0.1 / 24
     shape, probability = np.array([0.3, 1.0, 2.0]), np.array([0.95, 0.9, 0.8])
     counts = simulated(topic_word, shape, probability, 1500, rng)
     found = fitted(counts, n_iter=150, burn_in=50).topics_
@@ -105,26 +92,20 @@ def test_topics_shapes_and_probabilities_are_found_again():
 
 @pytest.mark.parametrize("learn_shape", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_surplus_topics_are_switched_off(learn_shape):
-    rng = np.random.default_rng(1)
-    topic_word = 0.95 * block_topics(3, 6) + 0.05 / 18
+    rng, topic_word = np.random.default_rng(1), 0.95 * block_topics(3, 6) + 0.05 / 18
     counts = simulated(topic_word, np.ones(3), np.full(3, 0.9), 300, rng)
     estimator = fitted(counts, n_topics=9, n_iter=1000, burn_in=700, learn_shape=learn_shape)
     found = estimator.topics_
     expected = found.shape / found.rate
-    share = np.sort(expected / expected.sum())[::-1]
-    assert share[:3].sum() > 0.97
+    assert np.sort(expected / expected.sum())[::-1][:3].sum() > 0.97
     assert estimator.n_active_topics_ < 9
     order = np.argsort(-expected)[:3]
     best = order[matched(found.topic_word[order], topic_word)]
     assert np.abs(found.topic_word[best] - topic_word).max() < 0.03
 
 
-# --- samples, priors and lengths ------------------------------------------------------------------
-
-
 def test_topics_before_the_first_sample_and_after():
-    counts = random_counts()
-    estimator = BetaGammaPFA(3, n_iter=6, burn_in=2, random_state=0)
+    counts, estimator = random_counts(), BetaGammaPFA(3, n_iter=6, burn_in=2, random_state=0)
     for step in estimator.iterate(counts):
         found = estimator.topics_
         assert isinstance(found, GammaPoissonTopics)
@@ -151,9 +132,11 @@ def test_what_is_expected_of_lengths_is_what_they_are(counts, n_topics):
     assert expected == pytest.approx(counts.sum() / counts.shape[0], rel=1e-6)
 
 
-def test_a_symmetric_prior_of_words():
+def test_symmetric_priors_of_words_and_fixed_shapes():
     named, given = (fitted(random_counts(), eta=eta) for eta in ("symmetric", 1 / 12))
     assert_same_state(named.state_, given.state_)
+    found = fitted(random_counts(), shape=[0.5, 1.0, 2.0], learn_shape=False).topics_
+    assert_allclose(found.shape, [0.5, 1.0, 2.0])
 
 
 def test_the_first_sweep_has_probabilities_that_fit_the_start():
@@ -174,11 +157,6 @@ def test_priors_are_drawn_anew_after_each_sweep():
     assert_array_equal(drawn[0], drawn[2])
 
 
-def test_fixed_shapes_stay():
-    found = fitted(random_counts(), shape=[0.5, 1.0, 2.0], learn_shape=False).topics_
-    assert_allclose(found.shape, [0.5, 1.0, 2.0])
-
-
 def test_empty_documents_and_words_that_do_not_occur():
     counts = random_counts().toarray()
     counts[:5] = 0
@@ -191,9 +169,8 @@ def test_empty_documents_and_words_that_do_not_occur():
     assert_allclose(scores[0], prior_mean)
 
 
-@pytest.mark.parametrize(
-    ("settings", "error", "message"),
-    [
+def test_settings_that_make_no_sense():
+    for settings, error, message in (
         ({"shape": 0.0}, ValueError, "shape must be positive"),
         ({"shape": [1.0, 2.0]}, ValueError, r"shape must be a number or have shape \(3,\)"),
         ({"shape": "learned"}, TypeError, "shape must be a number or 3"),
@@ -203,18 +180,14 @@ def test_empty_documents_and_words_that_do_not_occur():
         ({"concentration": 0.0}, ValueError, "concentration must be above 0"),
         ({"base_mass": 1.0}, ValueError, "base_mass must be above 0 and below 1"),
         ({"learn_shape": "yes"}, TypeError, "learn_shape must be True or False"),
-    ],
-)
-def test_settings_that_make_no_sense(settings, error, message):
-    with pytest.raises(error, match=message):
-        fitted(random_counts(), **settings)
+    ):
+        with pytest.raises(error, match=message):
+            fitted(random_counts(), **settings)
 
 
 def test_sweeps_use_the_probabilities():
-    """A topic whose p is next to nothing loses its tokens in one sweep."""
     estimator = BetaGammaPFA(3, random_state=0, start="random")
-    counts = random_counts()
-    estimator.resume(counts, None)
+    estimator.resume(random_counts(), None)
     estimator.state_.probability = np.array([0.9, 1e-9, 0.9])
     sweeps = estimator._sweeps
     assert sweeps.n_k[1] > 50

@@ -1,7 +1,5 @@
 """Gibbs steps of r and p against their conditionals, computed without any augmentation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -28,11 +26,7 @@ def test_probability_is_a_beta_variate():
         assert stats.kstest(drawn[:, k], expected.cdf).pvalue > 1e-3
     wrong = stats.beta(2.0 * 0.3 + n_k[0] + 1, 2.0 * 0.7 + n_docs * shape[0])
     assert stats.kstest(drawn[:, 0], wrong.cdf).pvalue < 1e-6
-
-
-def test_probability_of_an_empty_topic_is_small_but_not_nothing():
-    rng = np.random.default_rng(0)
-    priors = CountPriors(1.0, 1e-4)
+    rng, priors = np.random.default_rng(0), CountPriors(1.0, 1e-4)
     drawn = sample_probability(np.zeros(5000, dtype=np.int64), 10**6, np.ones(5000), priors, rng)
     assert (drawn > 0).all()
     assert np.median(drawn) < 1e-100
@@ -44,8 +38,7 @@ def test_shape_has_its_conditional_distribution(g):
     rng = np.random.default_rng(1)
     counts = rng.negative_binomial(0.7, 0.3, size=(12, 1)).astype(np.int64)
     p, priors = np.array([0.6]), CountPriors(1.0, 0.5, (g, 1.5))
-    above = exceedances_of(counts)
-    grid = np.linspace(1e-4, 8.0, 20_001)
+    above, grid = exceedances_of(counts), np.linspace(1e-4, 8.0, 20_001)
     log_density = stats.gamma(g, scale=1 / 1.5).logpdf(grid)
     log_density += (gammaln(counts + grid) - gammaln(grid)).sum(axis=0)
     log_density += len(counts) * grid * np.log1p(-p[0])

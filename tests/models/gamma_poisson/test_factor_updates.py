@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,8 +18,7 @@ def random_problem(seed, shape=(9, 7), n_topics=3, rate=1.0):
 
 def updated(y, factor, other, offset=0.0, extra=0.0, **settings):
     result, n_topics = factor.copy(), factor.shape[1]
-    norm = extra + other.sum(axis=0)
-    rows = Rows.of(sparse.csr_array(y))
+    norm, rows = extra + other.sum(axis=0), Rows.of(sparse.csr_array(y))
     update_factor(rows, other, np.full(n_topics, offset), norm, result, **settings)
     return result
 
@@ -30,9 +27,6 @@ def penalised_divergence(y, factor, other, offset=0.0, extra=0.0):
     mixed = factor @ other.T
     divergence = (xlogy(y, y) - xlogy(y, mixed) - y + mixed).sum()
     return divergence + (extra * factor - xlogy(offset, factor)).sum()
-
-
-# --- the update -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_topics", [1, 3, 8])
@@ -68,12 +62,11 @@ def test_an_update_that_goes_too_far_does():
     for seed in range(20):
         y, factor, other = random_problem(seed)
         before = penalised_divergence(y, factor, other)
-        after = penalised_divergence(y, updated(y, factor, other, relaxation=3.0), other)
-        worse += after > before
+        worse += penalised_divergence(y, updated(y, factor, other, relaxation=3.0), other) > before
     assert worse > 0
 
 
-def test_rows_and_topics_without_anything():
+def test_what_is_nothing_or_nearly_so():
     y, factor, other = random_problem(3)
     y[[0, 4, 8]] = 0.0
     y[:, 2] = 0.0
@@ -84,9 +77,6 @@ def test_rows_and_topics_without_anything():
     assert_allclose((found @ other.T).sum(axis=1), y.sum(axis=1))
     assert_allclose(updated(y, factor, other, 0.1, 1.0)[0], 0.1 / (1.0 + other.sum(axis=0)))
     assert_array_equal(updated(np.zeros_like(y), factor, other), 0.0)
-
-
-def test_what_is_nearly_nothing_becomes_nothing():
     y, factor, other = random_problem(4)
     factor[:, 0] = 1e-120
     assert_array_equal(updated(y, factor, other)[:, 0], 0.0)
@@ -99,9 +89,6 @@ def test_the_divergence_of_sums_of_logarithms():
     assert_allclose(found, xlogy(y, factor @ other.T).sum(), rtol=1e-12)
 
 
-# --- the partition --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("entries", [1, 5, 1000])
 def test_blocks_are_all_rows_once(entries, monkeypatch):
     monkeypatch.setattr(factor_updates, "ENTRIES_A_BLOCK", entries)
@@ -109,19 +96,16 @@ def test_blocks_are_all_rows_once(entries, monkeypatch):
     y[[0, 1, 5, 8]] = 0.0
     for matrix in (y, np.zeros_like(y), np.ones((3, 40)), y[:1]):
         block = Rows.of(sparse.csr_array(matrix)).block
-        assert block[0] == 0
-        assert block[-1] == len(matrix)
+        assert (block[0], block[-1]) == (0, len(matrix))
         assert (np.diff(block) > 0).all()
     assert len(Rows.of(sparse.csr_array(np.ones((3, 40)))).block) == (2 if entries == 1000 else 4)
 
 
 def test_neither_threads_nor_blocks_change_a_bit(monkeypatch):
     y, factor, other = random_problem(7, shape=(40, 30))
-    rows = sparse.csr_array(y)
-    one = updated(y, factor, other, relaxation=1.5)
+    rows, one = sparse.csr_array(y), updated(y, factor, other, relaxation=1.5)
     total = log_mixtures(Rows.of(rows), other, factor, 1)
     monkeypatch.setattr(factor_updates, "ENTRIES_A_BLOCK", 50)
     for n_threads in (1, 2, 4):
-        many = updated(y, factor, other, relaxation=1.5, n_threads=n_threads)
-        assert_array_equal(one, many)
+        assert_array_equal(one, updated(y, factor, other, relaxation=1.5, n_threads=n_threads))
         assert log_mixtures(Rows.of(rows), other, factor, n_threads) == total

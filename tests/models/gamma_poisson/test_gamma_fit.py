@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -18,13 +16,9 @@ def test_the_fit_is_scipys(shape):
     assert_allclose(rate, 1.0 / scale, rtol=1e-6)
 
 
-def test_the_shape_solves_its_equation():
+def test_shapes_solve_their_equation_and_are_found_again():
     shape = np.geomspace(1e-3, 1e5, 30)
     assert_allclose(gamma_shape(np.log(shape) - psi(shape)), shape, rtol=1e-5)
-
-
-def test_shapes_and_rates_that_scores_were_drawn_with():
-    """The standard error of log r is below √(2 / n) = 0.01, that of log rate below √(3 / n)."""
     shape, rate = np.array([0.8, 2.0, 9.0]), np.array([0.01, 1.0, 0.3])
     scores = np.random.default_rng(1).gamma(shape, 1.0 / rate, size=(20_000, 3))
     found_shape, found_rate = fit_scores(scores, least=0.0)
@@ -32,9 +26,8 @@ def test_shapes_and_rates_that_scores_were_drawn_with():
     assert np.abs(np.log(found_rate / rate)).max() < 4 * 0.0123
 
 
-def test_degenerate_scores():
-    scores = np.array([[0.0, 5.0, 1e-200], [0.0, 5.0, 40.0], [0.0, 5.0, 0.0]])
-    shape, rate = fit_scores(scores)
+def test_degenerate_and_faint_scores():
+    shape, rate = fit_scores(np.array([[0.0, 5.0, 1e-200], [0.0, 5.0, 40.0], [0.0, 5.0, 0.0]]))
     assert shape[0] == 1.0
     assert_allclose(shape[0] / rate[0], MIN_MEAN)  # next to nothing is expected of it
     assert_allclose(shape[1], MAX_SHAPE)
@@ -44,11 +37,7 @@ def test_degenerate_scores():
         for values in fit_scores(extreme):
             assert np.isfinite(values).all()
             assert (values > 0).all()
-
-
-def test_a_topic_that_is_faint_in_all_documents_has_the_mean_of_its_scores():
-    scores = np.array([[0.09, 1e-9, 0.0, 0.11], [0.03, 3e-9, 0.0, 0.0]])
-    shape, rate = fit_scores(scores, least=0.1)
+    shape, rate = fit_scores(np.array([[0.09, 1e-9, 0.0, 0.11], [0.03, 3e-9, 0.0, 0.0]]), least=0.1)
     assert_allclose(shape[:3], 1.0)
     assert_allclose(shape / rate, [0.06, MIN_MEAN, MIN_MEAN, 0.105])
     assert MIN_MEAN == 1e-6

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +11,12 @@ from tests.models.gamma_poisson.factorisations import block_counts, match, rando
 from tests.models.states import carried
 
 RATES = ["length", "common", "topic", 0.5]
+WAYS = {
+    "rate": st.sampled_from(RATES),
+    "shape": st.sampled_from([1.0, 1.1, 4.0]),
+    "relaxation": st.sampled_from([1.0, 1.8]),
+    "doc_updates": st.integers(1, 3),
+}
 
 
 def fitted(counts, **settings):
@@ -26,31 +30,11 @@ def log_joint(counts, state, shape):
     return likelihood.sum() + prior.sum()
 
 
-# --- the objective --------------------------------------------------------------------------------
-
-
 @settings(max_examples=20)
-@given(
-    st.integers(0, 2**32),
-    st.integers(1, 4),
-    st.sampled_from(RATES),
-    st.sampled_from([1.0, 1.1, 4.0]),
-    st.sampled_from([1.0, 1.8]),
-    st.integers(1, 3),
-)
-def test_the_log_joint_never_falls(seed, n_topics, rate, shape, relaxation, doc_updates):
-    counts = random_counts(seed)
-    model = GaP(
-        n_topics,
-        shape=shape,
-        rate=rate,
-        n_iter=25,
-        relaxation=relaxation,
-        doc_updates=doc_updates,
-        random_state=seed,
-    )
-    objectives = [step.objective for step in model.iterate(counts)]
-    assert (np.diff(objectives) >= 0).all()
+@given(st.integers(0, 2**32), st.integers(1, 4), st.fixed_dictionaries(WAYS))
+def test_the_log_joint_never_falls(seed, n_topics, ways):
+    counts, model = random_counts(seed), GaP(n_topics, n_iter=25, random_state=seed, **ways)
+    assert (np.diff([step.objective for step in model.iterate(counts)]) >= 0).all()
     assert_allclose(model.state_.word_topic.sum(axis=0), 1.0)
 
 
@@ -69,8 +53,7 @@ def test_a_plain_sweep_is_the_papers_em_step():
     y, rng, shape = counts.toarray(), np.random.default_rng(1), np.array([1.1, 1.4, 3.0])
     theta, phi = rng.gamma(2.0, size=(60, 3)), rng.dirichlet(np.ones(12), size=3)
     model = GaP(3, shape=shape, rate="topic", n_iter=1, init=(theta, phi)).fit(counts)
-    rate = shape / theta.mean(axis=0)
-    theta = (shape - 1 + theta * ((y / (theta @ phi)) @ phi.T)) / (rate + 1)
+    theta = (shape - 1 + theta * ((y / (theta @ phi)) @ phi.T)) / ((shape / theta.mean(axis=0)) + 1)
     phi = phi * (theta.T @ (y / (theta @ phi)))
     phi /= phi.sum(axis=1, keepdims=True)
     assert_allclose(model.state_.doc_topic, theta, rtol=1e-10)
@@ -81,13 +64,10 @@ def test_a_plain_sweep_is_the_papers_em_step():
 def test_no_scores_nearby_are_more_probable():
     """The log joint at the end has no slope in θ, whose prior keeps it from 0."""
     counts = random_counts(n_docs=20)
-    model = fitted(counts, n_iter=5000, tolerance=0.0, shape=2.0, rate=0.5)
-    state = model.state_
-    best = log_joint(counts, state, 2.0)
-    rng = np.random.default_rng(0)
+    state = fitted(counts, n_iter=5000, tolerance=0.0, shape=2.0, rate=0.5).state_
+    best, rng = log_joint(counts, state, 2.0), np.random.default_rng(0)
     for _ in range(20):
-        step = np.exp(0.01 * rng.standard_normal(state.doc_topic.shape))
-        moved = carried(state)
+        step, moved = np.exp(0.01 * rng.standard_normal(state.doc_topic.shape)), carried(state)
         moved.doc_topic = state.doc_topic * step
         assert log_joint(counts, moved, 2.0) < best
 
@@ -98,13 +78,9 @@ def test_a_rate_of_its_own_lets_a_rare_topic_fade():
     counts = np.hstack([rng.poisson(5.0, size=(200, 6)), rng.poisson(0.1, size=(200, 2))])
     start = np.kron(np.eye(2), np.ones(6))[:, :8] / [[6.0], [2.0]] + 1e-3
     init = (np.ones((200, 2)), start)
-    faded = GaP(2, rate="topic", n_iter=300, init=init).fit(counts)
-    assert faded.state_.rate[1] > 1e4
+    assert GaP(2, rate="topic", n_iter=300, init=init).fit(counts).state_.rate[1] > 1e4
     held = GaP(2, n_iter=300, init=init).fit(counts)
     assert_allclose(held.state_.rate, 2 * 1.1 / (counts.sum() / 200))
-
-
-# --- what is learned ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rate", ["length", "common", "topic"])
@@ -140,9 +116,6 @@ def test_documents_and_words_without_tokens():
     for shape in (1.0, 1.1):
         nothing = fitted(np.zeros((5, 4), dtype=np.int32), shape=shape, rate="topic").topics_
         assert_allclose(nothing.topic_word.sum(axis=1), 1.0)
-
-
-# --- what is refused ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -18,6 +16,8 @@ from models.gamma_poisson.topics import GammaPoissonTopics
 from tests.models.gamma_poisson.factorisations import block_counts, match, random_counts
 from tests.models.states import assert_same_state, carried
 
+WAYS = {"relaxation": st.sampled_from([1.0, 1.8, 1.99]), "doc_updates": st.integers(1, 3)}
+
 
 def fitted(counts, **settings):
     return KLNMF(**{"n_topics": 3, "n_iter": 8, "random_state": 0, **settings}).fit(counts)
@@ -25,31 +25,20 @@ def fitted(counts, **settings):
 
 def start_of(counts, n_topics, seed=0):
     rng = np.random.default_rng(seed)
-    return rng.gamma(2.0, size=(counts.shape[0], n_topics)), rng.gamma(
-        2.0, size=(n_topics, counts.shape[1])
-    )
+    shapes = ((counts.shape[0], n_topics), (n_topics, counts.shape[1]))
+    return tuple(rng.gamma(2.0, size=shape) for shape in shapes)
 
 
 def sklearn_fits(counts, start, iterations):
     """Error, scores and topics after so many iterations each time."""
-    found = []
+    found, settings = [], {"solver": "mu", "beta_loss": "kullback-leibler", "init": "custom"}
     for n in iterations:
-        model = NMF(
-            start[1].shape[0],
-            solver="mu",
-            beta_loss="kullback-leibler",
-            init="custom",
-            tol=0.0,
-            max_iter=n,
-        )
+        model = NMF(start[1].shape[0], tol=0.0, max_iter=n, **settings)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             scores = model.fit_transform(counts, W=start[0].copy(), H=start[1].copy())
         found.append((model.reconstruction_err_, scores, model.components_))
     return found
-
-
-# --- the objective --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_topics", [1, 4])
@@ -73,23 +62,17 @@ def test_relaxed_updates_come_farther_than_scikit_learns():
     start = start_of(counts, 5)
     target = sklearn_fits(counts, start, [40])[0][0] ** 2 / 2
     relaxed = KLNMF(5, n_iter=40, tolerance=0.0, init=start)
-    reached = [step.n_sweeps for step in relaxed.iterate(counts) if step.objective <= target]
-    assert reached[0] <= 30
+    assert next(step.n_sweeps for step in relaxed.iterate(counts) if step.objective <= target) <= 30
 
 
 @settings(max_examples=15)
-@given(
-    st.integers(0, 2**32), st.integers(1, 5), st.sampled_from([1.0, 1.8, 1.99]), st.integers(1, 3)
-)
-def test_the_divergence_never_rises(seed, n_topics, relaxation, doc_updates):
+@given(st.integers(0, 2**32), st.integers(1, 5), st.fixed_dictionaries(WAYS))
+def test_the_divergence_never_rises(seed, n_topics, ways):
     counts = random_counts(seed, rate=0.5)
-    model = KLNMF(
-        n_topics, n_iter=40, relaxation=relaxation, doc_updates=doc_updates, random_state=seed
-    )
+    model = KLNMF(n_topics, n_iter=40, random_state=seed, **ways)
     objectives = [step.objective for step in model.iterate(counts)]
     assert (np.diff(objectives) <= 0).all()
-    mixed = model.state_.doc_topic @ model.components_
-    y = counts.toarray()
+    mixed, y = model.state_.doc_topic @ model.components_, counts.toarray()
     expected = stats.poisson.logpmf(y, y).sum() - stats.poisson.logpmf(y, mixed).sum()
     assert_allclose(objectives[-1], expected, rtol=1e-9)
 
@@ -111,8 +94,7 @@ def test_a_sweep_that_went_too_far_is_made_again(monkeypatch):
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_sweep_that_led_to_no_number_is_made_again(bad, monkeypatch):
     """So that training is that of plain updates if every relaxed one does."""
-    plain = fitted(random_counts(), relaxation=1.0)
-    update = KLNMF._update
+    plain, update = fitted(random_counts(), relaxation=1.0), KLNMF._update
 
     def no_number_if_relaxed(self, data, state, relaxation):
         update(self, data, state, relaxation)
@@ -129,12 +111,8 @@ def test_training_ends_when_sweeps_gain_little():
     model = fitted(random_counts(), n_iter=500, tolerance=1e-3)
     assert 2 < model.n_iter_ < 100
     assert model.state_.gain <= 1e-3 * model.state_.objective
-    longer = fitted(random_counts(), n_iter=500, tolerance=1e-5)
-    assert longer.n_iter_ > model.n_iter_
+    assert fitted(random_counts(), n_iter=500, tolerance=1e-5).n_iter_ > model.n_iter_
     assert list(model.iterate(random_counts(), state=carried(model.state_))) == []
-
-
-# --- what is learned ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -167,7 +145,7 @@ def test_topics_have_the_prior_that_fits_their_scores():
         assert_allclose(topics.rate[k], 1.0 / scale, rtol=1e-5)
 
 
-def test_documents_without_tokens_have_scores_of_the_prior():
+def test_what_has_no_tokens():
     counts = random_counts().toarray()
     counts[[0, 7]] = 0
     model = fitted(sparse.csr_array(counts))
@@ -175,24 +153,18 @@ def test_documents_without_tokens_have_scores_of_the_prior():
     assert_array_equal(model.state_.doc_topic[[0, 7]], 0.0)
     mean = topics.shape / (topics.rate + 1.0)  # what is left of the prior, as no word was seen
     assert_allclose(model.transform(counts)[[0, 7]], [mean, mean], rtol=1e-6)
-
-
-def test_words_that_do_not_occur_have_no_weight():
     counts = random_counts().toarray()
     counts[:, [3, 11]] = 0
     model = fitted(sparse.csr_array(counts))
     assert_array_equal(model.components_[:, [3, 11]], 0.0)
     assert (model.components_.sum(axis=0)[[0, 4]] > 0).all()
-
-
-def test_nothing_to_learn_from():
     model = fitted(np.zeros((5, 4), dtype=np.int32))
     assert model.state_.objective == 0.0
     assert_allclose(model.topics_.topic_word.sum(axis=1), 1.0)
     assert np.isfinite(model.transform(np.eye(2, 4))).all()
 
 
-def test_a_topic_of_which_nothing_is_left():
+def test_topics_of_which_nothing_is_left():
     scores, topics = start_of(random_counts(), 3)
     scores[:, 1] = 0.0
     model = KLNMF(3, n_iter=3, init=(scores, topics)).fit(random_counts())
@@ -204,10 +176,6 @@ def test_a_topic_of_which_nothing_is_left():
     other = KLNMF(3, n_iter=3, init=(start_of(random_counts(), 3)[0], topics)).fit(random_counts())
     assert_array_equal(other.state_.doc_topic[:, 1], 0.0)
     assert np.isfinite(other.topics_.topic_word).all()
-
-
-def test_unused_topics_do_not_make_documents_longer():
-    """50 of them, of `MIN_SCORE` tokens each, would add 5 to the 9.6 that documents have."""
     scores, topics = start_of(random_counts(), 53)
     scores[:, 3:] = 0.0
     model = KLNMF(53, n_iter=30, init=(scores, topics)).fit(random_counts())
@@ -215,9 +183,6 @@ def test_unused_topics_do_not_make_documents_longer():
     length, alone = ((t.shape / t.rate).sum() for t in (model.topics_, used.topics_))
     assert_allclose(length, alone + 50 * MIN_MEAN, rtol=1e-9)
     assert_allclose(alone, random_counts().sum() / 60, rtol=0.02)  # faint scores are raised
-
-
-# --- what is refused ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -258,8 +223,7 @@ def test_a_start_that_expects_nothing_of_a_count_is_refused(numbers, product, mo
 
 @pytest.mark.parametrize("size", [1e300, 1e154])
 def test_a_start_that_overflows_is_refused(size):
-    init = (np.full((60, 3), size), np.full((3, 12), size))
-    model = KLNMF(3, init=init)
+    model = KLNMF(3, init=(np.full((60, 3), size), np.full((3, 12), size)))
     with pytest.raises(ValueError, match=r"objective must stay finite, .* init"):
         model.fit(random_counts())
     assert not hasattr(model, "state_")

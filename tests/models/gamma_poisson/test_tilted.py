@@ -1,7 +1,5 @@
 """Tilted topics: the weights that a document's words have once its scores are integrated out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -22,9 +20,6 @@ def test_by_hand():
     expected = log_probability_by_partitions([0, 0, 0], PHI, R, P)
     assert tilted.log_empty == pytest.approx(expected, rel=1e-13)
     assert (tilted.n_topics, tilted.n_words) == (2, 3)
-
-
-def test_one_token_is_of_each_topic_in_proportion_to_its_expected_share():
     tilted = TiltedTopics.of(PHI, R, P)
     p = [
         np.exp(log_probability_by_partitions(row, PHI, R, P) - tilted.log_empty)

@@ -1,7 +1,5 @@
 """Gamma-Poisson topics: what they are made of, and the laws of making others of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -18,7 +16,7 @@ def topics():
     return GammaPoissonTopics(PHI, R, P)
 
 
-def test_shapes_and_rates():
+def test_shapes_rates_and_arrays_of_its_own():
     model = topics()
     assert (model.n_topics, model.n_words) == (2, 4)
     assert_allclose(model.rate, [1.5, 2 / 3])
@@ -26,29 +24,20 @@ def test_shapes_and_rates():
     assert one.topic_word.shape == (1, 2)
     assert one.shape.shape == one.probability.shape == (1,)
     assert model.tilted is model.tilted
-
-
-def test_arrays_are_its_own():
     given = PHI.copy()
     model = GammaPoissonTopics(given, R, P)
     given[0, 0] = 9.0
     assert model.topic_word[0, 0] == 0.5
 
 
-@pytest.mark.parametrize(
-    ("topic_word", "shape", "probability", "message"),
-    [
+def test_what_is_no_model():
+    for topic_word, shape, probability, message in (
         (PHI, [1.0], P, "shape"),
         (PHI, R, [0.5], "probability"),
         (PHI, R, [[0.5, 0.5]], "probability"),
-        (PHI, [1.0, 0.0], P, "shape must be positive"),
-        (PHI, [1.0, -1.0], P, "shape must be positive"),
-        (PHI, [1.0, np.inf], P, "shape must be positive"),
-        (PHI, [1.0, np.nan], P, "shape must be positive"),
-        (PHI, R, [0.5, 0.0], "probability must be strictly between 0 and 1"),
-        (PHI, R, [0.5, 1.0], "probability must be strictly between 0 and 1"),
+        *((PHI, [1.0, r], P, "shape must be positive") for r in (0.0, -1.0, np.inf, np.nan)),
+        *((PHI, R, [0.5, p], "must be strictly between 0 and 1") for p in (0.0, 1.0, np.nan)),
         (PHI, R, [0.5, -0.1], r"found -0\.1 to 0\.5"),
-        (PHI, R, [0.5, np.nan], "probability must be strictly between 0 and 1"),
         (-PHI, R, P, "none negative"),
         (PHI * np.nan, R, P, "finite"),
         (PHI + np.inf, R, P, "finite"),
@@ -56,18 +45,13 @@ def test_arrays_are_its_own():
         (np.empty((0, 3)), [], [], "a topic and a word"),
         (np.empty((2, 0)), R, P, "a topic and a word"),
         (PHI[None], R, P, "n_topics, n_words"),
-    ],
-)
-def test_what_is_no_model_is_refused(topic_word, shape, probability, message):
-    with pytest.raises(ValueError, match=message):
-        GammaPoissonTopics(topic_word, shape, probability)
-
-
-def test_one_topic_without_words_is_allowed():
+    ):
+        with pytest.raises(ValueError, match=message):
+            GammaPoissonTopics(topic_word, shape, probability)
     assert GammaPoissonTopics([[0.5, 0.5], [0.0, 0.0]], R, P).tilted.topic_word[1].sum() == 0
 
 
-def test_expected_shares_of_words():
+def test_expected_shares_and_thinning():
     counts = simulated_documents(PHI, R, P, 40_000, np.random.default_rng(0))
     share = topics().word_share
     assert share.sum() == pytest.approx(1)
@@ -76,16 +60,18 @@ def test_expected_shares_of_words():
     error = residual.std(axis=0) / np.sqrt(len(counts)) / counts.sum(axis=1).mean()
     assert (np.abs(residual.mean(axis=0)) / counts.sum(axis=1).mean() < 4 * error).all()
     assert share[0] != pytest.approx(PHI.sum(axis=0)[0] / PHI.sum(), rel=0.02)  # topics differ
+    assert_allclose(topics().thinned(0.25).topic_word, PHI / 4)
+    assert (topics().thinned(1).topic_word == PHI).all()
+    for bad in (0.0, -0.1, 1.1, np.nan):
+        with pytest.raises(ValueError, match="share must be above 0"):
+            topics().thinned(bad)
 
 
-def test_words_in_another_order():
+def test_words_in_another_order_and_smoothed():
     order = np.array([2, 0, 3, 1])
     moved = topics().with_words(order)
     assert (moved.topic_word == PHI[:, order]).all()
     assert (moved.shape == R).all()
-
-
-def test_smoothing_makes_all_words_possible_and_leaves_lengths():
     smooth = topics().smoothed(0.1)
     assert (smooth.topic_word > 0).all()
     assert_allclose(smooth.topic_word.sum(axis=1), PHI.sum(axis=1), rtol=1e-14)
@@ -95,16 +81,7 @@ def test_smoothing_makes_all_words_possible_and_leaves_lengths():
     assert (topics().smoothed(0.0).topic_word == PHI).all()
 
 
-def test_thinning():
-    assert_allclose(topics().thinned(0.25).topic_word, PHI / 4)
-    assert (topics().thinned(1).topic_word == PHI).all()
-    for bad in (0.0, -0.1, 1.1, np.nan):
-        with pytest.raises(ValueError, match="share must be above 0"):
-            topics().thinned(bad)
-
-
 def test_scores_of_one_topic_are_the_posterior_mean():
-    """One topic: q is the posterior, Gamma(r + N, rate Φ + β)."""
     phi, r, p = np.array([0.4, 0.9]), 0.7, 0.6
     prior = stats.gamma(r, scale=p / (1 - p))
 
@@ -131,7 +108,6 @@ def test_scores_find_the_topics_of_documents():
 
 def test_from_lda():
     model = GammaPoissonTopics.from_lda([[0.5, 0.5], [0.1, 0.9]], [0.3, 0.4], 0.2)
-    assert model.shape.tolist() == [0.3, 0.4]
-    assert model.probability.tolist() == [0.2, 0.2]
+    assert (model.shape.tolist(), model.probability.tolist()) == ([0.3, 0.4], [0.2, 0.2])
     length = length_probabilities(10, model.topic_word, model.shape, model.probability)
     assert_allclose(length, stats.nbinom.pmf(np.arange(11), 0.7, 0.8), rtol=1e-12)

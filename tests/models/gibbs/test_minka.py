@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -32,7 +30,6 @@ count_tables = hnp.arrays(
 @settings(deadline=None)
 @given(counts=count_tables, seed=st.integers(0, 9))
 def test_exceedances_are_how_many_counts_are_above(counts, seed):
-    """In whatever order the rows' counts come, and with or without zeros."""
     order = np.random.default_rng(seed).permutation(counts.size)
     column = np.tile(np.arange(counts.shape[1], dtype=np.uint16), len(counts))[order]
     shuffled = counts.ravel()[order]
@@ -61,9 +58,7 @@ def test_each_step_is_minkas_and_raises_the_evidence(counts, start):
 @settings(deadline=None)
 @given(counts=count_tables, start=st.floats(0.01, 5.0))
 def test_the_symmetric_step_too(counts, start):
-    """`symmetric_prior` takes one draw a column."""
-    n_entries = counts.shape[1]
-    stepped = symmetric_prior(counts.T, start, n_iterations=1)
+    n_entries, stepped = counts.shape[1], symmetric_prior(counts.T, start, n_iterations=1)
     before, after = (np.full(n_entries, value) for value in (start, stepped))
     assert log_evidence(counts, after) >= log_evidence(counts, before) - 1e-6
     averaged = learned_alpha(counts, before, n_iterations=1).mean()
@@ -72,10 +67,8 @@ def test_the_symmetric_step_too(counts, start):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_known_priors_are_found_again(seed):
-    rng = np.random.default_rng(seed)
-    alpha = np.array([0.05, 0.2, 1.0, 0.5])
+    rng, alpha = np.random.default_rng(seed), np.array([0.05, 0.2, 1.0, 0.5])
     counts = np.array([rng.multinomial(200, p) for p in rng.dirichlet(alpha, size=4000)])
-    found = learned_alpha(counts, np.full(4, 0.5), n_iterations=500)
-    assert_allclose(found, alpha, rtol=0.1)
+    assert_allclose(learned_alpha(counts, np.full(4, 0.5), n_iterations=500), alpha, rtol=0.1)
     words = np.array([rng.multinomial(5000, p) for p in rng.dirichlet(np.full(300, 0.05), 20)])
     assert symmetric_prior(words.T, 1.0, n_iterations=500) == pytest.approx(0.05, rel=0.1)

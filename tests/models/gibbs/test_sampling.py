@@ -1,7 +1,5 @@
 """The samplers against enumeration, against each other and against their own plain Python."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -38,6 +36,9 @@ TINY = [
 ]
 
 
+KERNELS = {"dense": (resample_dense, LANES), "sparse": (resample_sparse, BLOCK)}
+
+
 def counts_of(rows):
     return sparse.csr_array(np.array(rows, dtype=np.int32))
 
@@ -46,14 +47,8 @@ def priors_of(alpha, eta, lanes, weight=None):
     weight = np.ones(len(alpha)) if weight is None else np.array(weight)
     wide = np.zeros(padded(len(alpha), lanes), dtype=np.float32)
     wide[: len(alpha)] = alpha
-    counted = np.ones(len(eta), dtype=np.int32)
-    return Priors(
-        wide,
-        np.array(eta, dtype=np.float32),
-        float(np.sum(eta)),
-        weight.astype(np.float32),
-        counted,
-    )
+    weight, counted = weight.astype(np.float32), np.ones(len(eta), dtype=np.int32)
+    return Priors(wide, np.array(eta, dtype=np.float32), float(np.sum(eta)), weight, counted)
 
 
 def doc_counts(kind, tokens, topic_of, n_docs, n_topics):
@@ -65,9 +60,6 @@ def doc_counts(kind, tokens, topic_of, n_docs, n_topics):
     listed = no_doc_topics(np.bincount(tokens.doc_of, minlength=n_docs), n_topics)
     list_doc_topics(tokens, 0, n_tokens, topic_of, listed)
     return listed
-
-
-# --- the oracle: every assignment -----------------------------------------------------------------
 
 
 def log_joint(doc_of, word_of, topic_of, alpha, eta):
@@ -87,17 +79,10 @@ def log_joint(doc_of, word_of, topic_of, alpha, eta):
 
 def assignment_posterior(doc_of, word_of, alpha, eta):
     """p(z | w) of all K^N assignments, the first token's topic the most significant digit."""
-    log = np.array(
-        [
-            log_joint(doc_of, word_of, topic_of, alpha, eta)
-            for topic_of in itertools.product(range(len(alpha)), repeat=len(doc_of))
-        ]
-    )
+    every = itertools.product(range(len(alpha)), repeat=len(doc_of))
+    log = np.array([log_joint(doc_of, word_of, topic_of, alpha, eta) for topic_of in every])
     p = np.exp(log - log.max())
     return p / p.sum()
-
-
-# --- the distribution over assignments ------------------------------------------------------------
 
 
 @numba.njit
@@ -128,16 +113,11 @@ def visited_share(kind, counts, alpha, eta, n_sweeps, seed, resample=None):
     none = np.zeros(counts.shape[1], dtype=bool)
     count_word_topics(tokens, 0, len(tokens.word_of_run), topic_of, none, n_wk)
     of_docs = doc_counts(kind, tokens, topic_of, counts.shape[0], n_topics)
-    visits = visits_of_a_chain(
-        resample or (resample_dense if kind == "dense" else resample_sparse),
-        tokens,
-        topic_of,
-        n_wk,
-        n_wk.sum(axis=0, dtype=np.int64),
-        of_docs,
-        priors_of(alpha, eta, LANES if kind == "dense" else BLOCK),
-        rng.random((n_sweeps, len(tokens.doc_of)), dtype=np.float32),
-    )
+    kernel, lanes = KERNELS[kind]
+    uniforms = rng.random((n_sweeps, len(tokens.doc_of)), dtype=np.float32)
+    tallies = (topic_of, n_wk, n_wk.sum(axis=0, dtype=np.int64), of_docs)
+    priors = priors_of(alpha, eta, lanes)
+    visits = visits_of_a_chain(resample or kernel, tokens, *tallies, priors, uniforms)
     return tokens, visits / n_sweeps
 
 
@@ -169,8 +149,7 @@ def resample_plainly(tokens, first, last, topic_of, n_wk, n_k, n_dk, priors, uni
                 cumulative[k] = of_doc * of_word / (n_k[k] - own + priors.eta_sum)
                 if k > 0:
                     cumulative[k] += cumulative[k - 1]
-            x = uniforms[t - tokens.run_start[first]] * cumulative[-1]
-            new = 0
+            x, new = uniforms[t - tokens.run_start[first]] * cumulative[-1], 0
             while x >= cumulative[new]:
                 new += 1
             topic_of[t] = new
@@ -210,29 +189,22 @@ def test_enumeration_notices_another_prior(kind):
     assert total_variation(share, other) > 0.01
 
 
-# --- kernels --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("n_topics", [1, 3, 17, 70])
 def test_kernels_do_what_their_python_does(kind, n_topics):
     rng = np.random.default_rng(n_topics)
-    counts = sparse.csr_array(rng.poisson(0.9, size=(7, 9)).astype(np.int32))
-    tokens = tokens_of(counts)
+    tokens = tokens_of(sparse.csr_array(rng.poisson(0.9, size=(7, 9)).astype(np.int32)))
     alpha, eta = rng.uniform(0.1, 1, n_topics), rng.uniform(0.1, 1, 9)
     started = random_start(len(tokens.doc_of), n_topics, rng)
     uniforms = rng.random(len(started), dtype=np.float32)
-    kernel = resample_dense if kind == "dense" else resample_sparse
-    results = []
+    (kernel, lanes), results = KERNELS[kind], []
     for function in (kernel, getattr(kernel, "py_func", kernel)):
-        topic_of = started.copy()
-        n_wk = np.zeros((9, n_topics), dtype=np.int32)
+        topic_of, n_wk = started.copy(), np.zeros((9, n_topics), dtype=np.int32)
         none = np.zeros(9, dtype=bool)
         count_word_topics(tokens, 0, len(tokens.word_of_run), topic_of, none, n_wk)
         n_k = n_wk.sum(axis=0, dtype=np.int64)
         of_docs = doc_counts(kind, tokens, topic_of, 7, n_topics)
-        priors = priors_of(alpha, eta, LANES if kind == "dense" else BLOCK)
-        runs = 0, len(tokens.word_of_run)
+        priors, runs = priors_of(alpha, eta, lanes), (0, len(tokens.word_of_run))
         function(tokens, *runs, topic_of, n_wk, n_k, of_docs, priors, uniforms)
         results.append((topic_of, n_wk, n_k))
     for compiled, plain in zip(*results, strict=True):
@@ -256,26 +228,23 @@ def test_a_token_has_its_conditional_distribution(kind, n_topics, frozen):
     (run,) = np.flatnonzero(tokens.word_of_run == 0)
     token = tokens.run_start[run]
     alpha, eta = rng.uniform(0.02, 2, n_topics), rng.uniform(0.1, 1, 30)
-    started = random_start(len(tokens.doc_of), n_topics, rng)
-    fixed = np.zeros(30, dtype=bool)
+    started, fixed = random_start(len(tokens.doc_of), n_topics, rng), np.zeros(30, dtype=bool)
     fixed[0] = frozen
     n_wk = np.zeros((30, n_topics), dtype=np.int32)
     count_word_topics(tokens, 0, len(tokens.word_of_run), started, fixed, n_wk)
-    weight = rng.uniform(0.1, 2, n_topics)
-    priors = priors_of(alpha, eta, LANES if kind == "dense" else BLOCK, weight)
+    weight, (kernel, lanes) = rng.uniform(0.1, 2, n_topics), KERNELS[kind]
+    priors = priors_of(alpha, eta, lanes, weight)
     priors.counted[0] = not frozen
     drawn = np.zeros(n_topics)
     for i in range(len(GRID)):
         topic_of, n_now = started.copy(), n_wk.copy()
         of_docs = doc_counts(kind, tokens, topic_of, 4, n_topics)
         arguments = (topic_of, n_now, n_now.sum(axis=0, dtype=np.int64), of_docs, priors)
-        kernel = resample_dense if kind == "dense" else resample_sparse
         kernel(tokens, run, run + 1, *arguments, GRID[i : i + 1])
         drawn[topic_of[token]] += 1
     others = np.ones(len(started), dtype=bool)
     others[token] = False
-    counting = others & ~fixed[tokens.word_of]
-    n_k = np.bincount(started[counting], minlength=n_topics)
+    n_k = np.bincount(started[(others & ~fixed[tokens.word_of])], minlength=n_topics)
     n_dk = np.bincount(started[others & (tokens.doc_of == 0)], minlength=n_topics)
     p = weight * (n_dk + alpha) * eta[0] / (n_k + eta.sum())  # no other token has the word
     assert np.abs(drawn - len(GRID) * p / p.sum()).max() < 2.1  # a topic may have two intervals
@@ -283,8 +252,7 @@ def test_a_token_has_its_conditional_distribution(kind, n_topics, frozen):
 
 @pytest.mark.parametrize("n_topics", [3, 17, 300])
 def test_first_topics_are_drawn_from_the_product(n_topics):
-    rng = np.random.default_rng(n_topics)
-    tokens = tokens_of(counts_of([[len(GRID)]]))
+    rng, tokens = np.random.default_rng(n_topics), tokens_of(counts_of([[len(GRID)]]))
     doc_topic, word_topic = (
         rng.dirichlet(np.full(n_topics, 0.3), 1).astype(np.float32) for _ in range(2)
     )
@@ -292,14 +260,12 @@ def test_first_topics_are_drawn_from_the_product(n_topics):
     wide = [np.pad(weights, ((0, 0), (0, width))) for weights in (doc_topic, word_topic)]
     topic_of = np.empty(len(GRID), dtype=np.uint16)
     draw_topics(tokens, 0, len(tokens.word_of_run), 0, *wide, n_topics, GRID, topic_of)
-    drawn = np.bincount(topic_of, minlength=n_topics)
-    p = (doc_topic * word_topic)[0].astype(float)
+    drawn, p = np.bincount(topic_of, minlength=n_topics), (doc_topic * word_topic)[0].astype(float)
     assert np.abs(drawn - len(GRID) * p / p.sum()).max() < 1.1
 
 
 def test_drawn_topics_have_their_probabilities():
-    counts = counts_of([[60_000, 0], [0, 60_000]])
-    tokens = tokens_of(counts)
+    tokens = tokens_of(counts_of([[60_000, 0], [0, 60_000]]))
     doc_topic = np.array([[1, 2, 3], [3, 3, 4]], dtype=np.float32)
     word_topic = np.array([[3, 2, 1], [0, 1, 1]], dtype=np.float32)
     uniforms = np.random.default_rng(0).random(120_000, dtype=np.float32)
@@ -310,9 +276,6 @@ def test_drawn_topics_have_their_probabilities():
         p = doc_topic[d] * word_topic[d]
         share = np.bincount(topic_of[tokens.doc_of == d], minlength=3) / 60_000
         assert np.abs(share - p / p.sum()).max() < 5 * np.sqrt(0.25 / 60_000)
-
-
-# --- the grid -------------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=50)
@@ -340,9 +303,6 @@ def test_the_grid_holds_every_token_once_and_cells_of_a_phase_share_nothing(coun
             docs += list(set(within.tolist()))
         assert len(docs) == len(set(docs))
         assert len(words) == len(set(words))
-
-
-# --- sweeps ---------------------------------------------------------------------------------------
 
 
 def started_state(counts, n_topics, alpha=0.1, eta=0.1, seed=0):
@@ -386,22 +346,17 @@ def test_counts_are_those_of_the_assignment_after_every_sweep(sampler, n_topics,
             assert_array_equal(sweeps._n_dk[:, :n_topics], n_dk)
             assert not sweeps._n_dk[:, n_topics:].any()
         else:
-            listed = np.zeros_like(n_dk)
+            listed, of_docs = np.zeros_like(n_dk), sweeps._doc_topics
             for d in range(40):
-                start = sweeps._doc_topics.start[d]
-                places = slice(start, start + sweeps._doc_topics.n_distinct[d])
-                assert (sweeps._doc_topics.n_dk[places] > 0).all()
-                np.add.at(
-                    listed[d], sweeps._doc_topics.topic[places], sweeps._doc_topics.n_dk[places]
-                )
+                places = slice(of_docs.start[d], of_docs.start[d] + of_docs.n_distinct[d])
+                assert (of_docs.n_dk[places] > 0).all()
+                np.add.at(listed[d], of_docs.topic[places], of_docs.n_dk[places])
             assert_array_equal(listed, n_dk)
 
 
 def test_sorting_puts_frequent_topics_first_whatever_the_order_before():
-    counts = counts_of([[9, 9, 9, 9]])
-    tokens = tokens_of(counts)
-    topic_of = np.random.default_rng(0).integers(0, 6, 36).astype(np.uint16)
-    results = []
+    tokens = tokens_of(counts_of([[9, 9, 9, 9]]))
+    topic_of, results = np.random.default_rng(0).integers(0, 6, 36).astype(np.uint16), []
     for order in (topic_of, topic_of[::-1]):
         listed = no_doc_topics(np.array([36]), 65_535)
         list_doc_topics(tokens, 0, 36, np.ascontiguousarray(order), listed)
@@ -419,17 +374,15 @@ def log_joint_of(tokens, state, alpha):
     n_wk = np.zeros((len(state.eta), len(alpha)))
     np.add.at(n_dk, (tokens.doc_of, state.topic_of), 1)
     np.add.at(n_wk, (tokens.word_of, state.topic_of), 1)
-    of_words = (
-        gammaln(n_wk + state.eta[:, None]).sum() - gammaln(n_wk.sum(axis=0) + state.eta.sum()).sum()
-    )
+    of_words = gammaln(n_wk + state.eta[:, None]).sum()
+    of_words -= gammaln(n_wk.sum(axis=0) + state.eta.sum()).sum()
     return gammaln(n_dk + alpha).sum() + of_words
 
 
 def mean_log_joint(counts, sampler, alpha, sampled_alpha):
     """Mean over 300 sweeps of a sampler with `sampled_alpha`, and its standard error by batches."""
     tokens, state = started_state(counts, 5, alpha=sampled_alpha, seed=1)
-    sweeps = GibbsSweeps(tokens, state, counts.shape[0], sampler, 1)
-    values = []
+    sweeps, values = GibbsSweeps(tokens, state, counts.shape[0], sampler, 1), []
     for _ in range(400):
         sweeps.sweep()
         values.append(log_joint_of(tokens, state, np.full(5, alpha)))
@@ -443,9 +396,6 @@ def test_parallel_samplers_come_to_the_same_joint_probability(monkeypatch):
     monkeypatch.setattr(gibbs_tokens, "TOKENS_A_CELL", 200)
     counts, _ = simulated_documents(block_topics(5, 8), 0.2, 120, 60, np.random.default_rng(0))
     exact, error = mean_log_joint(counts, "exact-dense", 0.1, 0.1)
-    for sampler, sampled_alpha in [(sampler, 0.1) for sampler in SAMPLERS] + [
-        ("exact-sparse", 0.3)
-    ]:
+    for sampler, sampled_alpha in (*((each, 0.1) for each in SAMPLERS), ("exact-sparse", 0.3)):
         mean, its_error = mean_log_joint(counts, sampler, 0.1, sampled_alpha)
-        is_the_same = abs(mean - exact) < 4 * np.hypot(error, its_error)
-        assert is_the_same == (sampled_alpha == 0.1)
+        assert (abs(mean - exact) < 4 * np.hypot(error, its_error)) == (sampled_alpha == 0.1)

@@ -1,7 +1,5 @@
 """Small random counts, and models and states for them."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -11,6 +9,8 @@ from scipy.special import psi
 from evaluation import log_likelihood
 from models import OnlineLDA, OnlineLDAState
 from tests.oracles.simulated import simulated_documents
+
+BAD_PRIORS = (0.0, -1.0, np.nan, np.inf, "auto", None, {}, [0.1], [0.1] * 99, [[1.0]])
 
 
 def random_counts(seed=0, n_docs=60, n_words=12, rate=0.8):

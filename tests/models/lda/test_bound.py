@@ -33,20 +33,13 @@ def test_equals_the_naive_bounds(data, n_topics, n_words):
     assert topic_bound(topic_word_dirichlet, eta) == pytest.approx(topics, rel=1e-9, abs=1e-9)
 
 
-def test_no_divergence_from_itself():
+def test_limits_of_the_bounds():
     eta = np.array([0.1, 2.0, 0.7])
     assert topic_bound(np.tile(eta, (4, 1)), eta) == pytest.approx(0.0, abs=1e-12)
-
-
-def test_topic_bound_is_never_positive():
     rng = np.random.default_rng(0)
     for _ in range(50):
         assert topic_bound(rng.gamma(1.0, 1.0, (3, 5)) + 1e-3, rng.gamma(1.0, 1.0, 5) + 1e-3) <= 0
-
-
-def test_finite_where_every_topic_is_faint():
-    counts = sparse.csr_array(np.array([[1, 0]]))
-    alpha = np.full(2, 1e-4)
+    counts, alpha = sparse.csr_array(np.array([[1, 0]])), np.full(2, 1e-4)
     weight = np.array([[0.5, 0.5], [0.5, 0.5]])
     found = document_bound(counts, weight, alpha, np.array([[1e-4, 1e-4]]))[0]
     assert found == pytest.approx(psi(1e-4) - psi(2e-4) + np.log(2 * 0.5), rel=1e-6)

@@ -1,6 +1,8 @@
 """The E-step in parts: the same bits, however a batch is parted."""
 
+import copy
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -18,14 +20,12 @@ K, V = 3, 40
 
 
 def some_counts(n_docs, seed=0, density=0.2):
-    rng = np.random.default_rng(seed)
-    return sparse.csr_array(rng.poisson(density, size=(n_docs, V)))
+    return sparse.csr_array(np.random.default_rng(seed).poisson(density, size=(n_docs, V)))
 
 
 def some_step(counts, *, learns_alpha=True, seed=0):
     words = words_of(counts)
-    rng = np.random.default_rng(seed)
-    weight = rng.gamma(1.0, size=(len(words), K))
+    weight = np.random.default_rng(seed).gamma(1.0, size=(len(words), K))
     return EStep(words, weight, np.full(K, 0.3), 20, 1e-4, (seed, 2, 0), learns_alpha)
 
 
@@ -48,24 +48,17 @@ def test_parts_add_up_to_the_bits_of_the_whole(n_docs):
     step = some_step(counts)
     whole = expected_counts(counts, step)
     for at_least in (1, 2, 3, 4, 7, 100):
-        parts = [
-            expected_counts(counts[a:b], step, first_leaf=a // e_step.LEAF)
-            for a, b in nodes(n_docs, at_least)
-        ]
+        bounds, leaf = nodes(n_docs, at_least), e_step.LEAF
+        parts = [expected_counts(counts[a:b], step, first_leaf=a // leaf) for a, b in bounds]
         assert same(in_the_tree(parts), whole)
 
 
 def test_other_parts_do_not_add_up():
     """What the test above would see, were the sums those of consecutive documents."""
     counts = some_counts(1100)
-    step = some_step(counts)
-    parts = [
-        expected_counts(counts[a : a + 128], step, first_leaf=a // 128) for a in range(0, 1100, 128)
-    ]
-    one_by_one = parts[0]
-    for part in parts[1:]:
-        one_by_one = combined(one_by_one, part)
-    whole = expected_counts(counts, step)
+    step, places = some_step(counts), range(0, 1100, 128)
+    parts = [expected_counts(counts[a : a + 128], step, first_leaf=a // 128) for a in places]
+    one_by_one, whole = functools.reduce(combined, parts), expected_counts(counts, step)
     assert not np.array_equal(one_by_one.sums, whole.sums)
     assert_allclose(one_by_one.sums, whole.sums, rtol=1e-12)
 
@@ -78,7 +71,6 @@ def test_threads_change_no_bit(n_jobs):
 
 
 def test_sums_are_those_of_the_fixed_points():
-    """Against the definition, with one iteration from a start that is known."""
     counts = some_counts(5, density=1.0)
     step = dataclasses.replace(some_step(counts), max_iterations=1)
     found = expected_counts(counts, step)
@@ -101,12 +93,10 @@ def test_of_alpha_nothing_is_summed_unless_wanted():
 def test_sums_by_word_are_those_of_the_tree(leaves, seed):
     """Against sums made level by level over all leaves, those without the word as zeros."""
     rng = np.random.default_rng(seed)
-    documents = np.sort(
-        np.concatenate([leaf * e_step.LEAF + rng.integers(0, 5, 3) for leaf in leaves])
-    ).astype(np.int32)
+    documents = [leaf * e_step.LEAF + rng.integers(0, 5, 3) for leaf in leaves]
+    documents = np.sort(np.concatenate(documents)).astype(np.int32)
     ratio = rng.random(len(documents)) * 10.0 ** rng.integers(-8, 8, len(documents))
-    theta = rng.random((documents.max() + 1, K))
-    sums = np.empty((1, K))
+    theta, sums = rng.random((documents.max() + 1, K)), np.empty((1, K))
     start = np.array([0, len(documents)], dtype=np.int32)
     sum_by_word(0, 1, Occurrences(start, documents, ratio), theta, sums)
 
@@ -120,23 +110,16 @@ def test_sums_by_word_are_those_of_the_tree(leaves, seed):
 
 @given(n_docs=st.integers(1, 5000), at_least=st.integers(1, 100))
 def test_nodes_are_of_one_level(n_docs, at_least):
-    parts = nodes(n_docs, at_least)
-    n_leaves = -(-n_docs // e_step.LEAF)
-    assert [a for a, _ in parts] == [0, *(b for _, b in parts[:-1])]
-    assert parts[-1][1] == n_docs
+    parts, n_leaves = nodes(n_docs, at_least), -(-n_docs // e_step.LEAF)
+    assert ([a for a, _ in parts], parts[-1][1]) == ([0, *(b for _, b in parts[:-1])], n_docs)
     size = parts[0][1] if len(parts) > 1 else e_step.LEAF
-    assert size % e_step.LEAF == 0
-    assert (size // e_step.LEAF).bit_count() == 1
+    assert (size % e_step.LEAF, (size // e_step.LEAF).bit_count()) == (0, 1)
     assert {b - a for a, b in parts[:-1]} <= {size}
     assert len(parts) >= min(at_least, n_leaves)
 
 
-# --- batches that are behind ----------------------------------------------------------------------
-
-
 def test_with_staleness_a_batch_does_not_know_of_those_before_it():
-    counts = some_counts(400, density=0.5)
-    seen = []
+    counts, seen = some_counts(400, density=0.5), []
 
     def submit(batch, step):
         seen.append((len(in_flight), step.weight.copy()))
@@ -149,19 +132,16 @@ def test_with_staleness_a_batch_does_not_know_of_those_before_it():
 
         return result
 
-    in_flight = []
-    model = OnlineLDA(K, batch_size=20, n_passes=1, staleness=2, random_state=1)
+    in_flight, model = [], OnlineLDA(K, batch_size=20, n_passes=1, staleness=2, random_state=1)
     with pytest.deprecated_call(match="expect is now submit_e_step"):
         next(model.iterate(counts, expect=submit))
     seen.clear()
     in_flight.clear()
     steps = list(model.iterate(counts, submit_e_step=submit))
-    assert [n for n, _ in seen] == [0, 1, 2] + [2] * 17
-    assert model.state_.n_batches == 20
+    assert ([n for n, _ in seen], model.state_.n_batches) == ([0, 1, 2] + [2] * 17, 20)
     assert steps[-1].n_documents == 400
     weights = [w for _, w in seen]
-    sizes = {w.shape for w in weights[:3]}
-    if len(sizes) == 1:
+    if len({w.shape for w in weights[:3]}) == 1:
         assert np.array_equal(weights[0], weights[1])
 
 
@@ -182,14 +162,7 @@ def test_training_goes_on_after_any_step_to_the_same_bits():
     counts = some_counts(1000, density=0.3)
     settings = {"batch_size": 10, "n_passes": 2, "random_state": 1, "staleness": 1}
     whole = OnlineLDA(K, **settings)
-    states = [
-        dataclasses.replace(
-            whole.state_,
-            excess=whole.state_.excess.copy(),
-            excess_sum=whole.state_.excess_sum.copy(),
-        )
-        for _ in whole.iterate(counts)
-    ]
+    states = [copy.deepcopy(whole.state_) for _ in whole.iterate(counts)]
     assert [state.n_batches for state in states] == [32, 64, 96, 100, 132, 164, 196, 200]
     for state in states[:-1]:
         resumed = OnlineLDA(K, **settings)

@@ -1,7 +1,5 @@
 """Models of other libraries, against matrices that plain loops make of what the files say."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import warnings
@@ -36,11 +34,7 @@ STATE = """#doc source pos typeindex type topic
 """
 WORDS = ("cat", "dog", "bird")
 COUNTS = ((0, 2, 1), (2, 0, 0))
-WEIGHTS = "".join(
-    f"{k}\t{word}\t{n + 0.01}\n"
-    for k, row in enumerate(COUNTS)
-    for word, n in zip(WORDS, row, strict=True)
-)
+WEIGHTS = "".join(f"{k}\t{WORDS[w]}\t{COUNTS[k][w] + 0.01}\n" for k in range(2) for w in range(3))
 KEYS = "0\t0.5\tdog bird \n1\t1.25\tcat \n"
 BETA = """ -0.6931471806 -1.3862943611 -1.3862943611
  -100.0000000000 -0.0000000000 -100.0000000000
@@ -61,9 +55,6 @@ def write(path, text):
     return path
 
 
-# --- MALLET ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("compress", [gzip.compress, bytes])
 def test_a_state_of_mallet(tmp_path, compress):
     path = write(tmp_path / "state.gz", compress(STATE.encode()))
@@ -81,9 +72,8 @@ def test_a_topic_without_tokens_has_even_words(tmp_path):
     assert_allclose(found.topics.topic_word[2], [1 / 3] * 3)
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
+def test_a_damaged_state(tmp_path):
+    for text, complaint in (
         (STATE.replace("#alpha : 0.5 1.25 \n", ""), "state: the state does not say alpha and beta"),
         (STATE.replace("#beta : 0.01\n", ""), "state: the state does not say alpha and beta"),
         (STATE[: STATE.index("0 NA")], "no tokens"),
@@ -93,12 +83,10 @@ def test_a_topic_without_tokens_has_even_words(tmp_path):
         (STATE.replace("0.01", "nan"), "line 3: expected positive numbers"),
         (STATE.replace("dog 0\n0 NA", "dog\n0 NA"), "line 5: "),
         (STATE.replace("2 dog 0\n0 NA", "0 dog 0\n0 NA"), "line 5: type 0 is 'dog' here"),
-    ],
-)
-def test_a_damaged_state(tmp_path, text, complaint):
-    with pytest.raises((ModelFormatError, CorpusFormatError), match=complaint) as caught:
-        mallet_state_model(write(tmp_path / "state", text))
-    assert "state" in str(caught.value)
+    ):
+        with pytest.raises((ModelFormatError, CorpusFormatError), match=complaint) as caught:
+            mallet_state_model(write(tmp_path / "state", text))
+        assert "state" in str(caught.value)
 
 
 @pytest.mark.parametrize("alpha", [KEYS, STATE, gzip.compress(STATE.encode())])
@@ -110,18 +98,14 @@ def test_weights_of_mallet(tmp_path, alpha):
     assert found.topics.alpha.tolist() == [0.5, 1.25]
 
 
-def test_weights_may_have_a_word_more_than_the_state(tmp_path):
+def test_weights_of_mallet_with_words_and_numbers_of_its_own(tmp_path):
     lines = WEIGHTS.splitlines()
     text = "\n".join([*lines[:3], "0\tunseen\t0.01", *lines[3:], "1\tunseen\t0.01"])
     path = write(tmp_path / "weights.txt", text)
     found = mallet_weights_model(path, write(tmp_path / "state", STATE))
     assert found.vocabulary == (*WORDS, "unseen")
-    assert_allclose(
-        found.topics.topic_word, rows_of(tuple((*row, 0) for row in COUNTS), 0.01), rtol=1e-14
-    )
-
-
-def test_numbers_as_java_writes_them(tmp_path):
+    expected = rows_of([(*row, 0) for row in COUNTS], 0.01)
+    assert_allclose(found.topics.topic_word, expected, rtol=1e-14)
     path = write(tmp_path / "weights.txt", "0\ta b\t1.0E-4\n0\tc\t3.0E-4\n")
     found = mallet_weights_model(path, write(tmp_path / "keys", "0\t5.0E-2\tc \n"))
     assert found.vocabulary == ("a b", "c")
@@ -135,21 +119,16 @@ def test_any_weights(tmp_path_factory, data):
     n_topics, n_words = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 5))
     row = st.lists(st.integers(0, 10**6), min_size=n_words, max_size=n_words)
     counts = data.draw(st.lists(row, min_size=n_topics, max_size=n_topics))
-    beta = data.draw(st.floats(1e-3, 10))
-    directory = tmp_path_factory.mktemp("weights")
-    lines = [
-        f"{k}\tw{w}\t{n + beta!r}\n" for k, row in enumerate(counts) for w, n in enumerate(row)
-    ]
-    keys = "".join(f"{k}\t0.5\tw0 \n" for k in range(n_topics))
-    found = mallet_weights_model(
-        write(directory / "weights", "".join(lines)), write(directory / "keys", keys)
-    )
+    beta, directory = data.draw(st.floats(1e-3, 10)), tmp_path_factory.mktemp("weights")
+    entries = ((k, w, n) for k, row in enumerate(counts) for w, n in enumerate(row))
+    lines = "".join(f"{k}\tw{w}\t{n + beta!r}\n" for k, w, n in entries)
+    keys = write(directory / "keys", "".join(f"{k}\t0.5\tw0 \n" for k in range(n_topics)))
+    found = mallet_weights_model(write(directory / "weights", lines), keys)
     assert_allclose(found.topics.topic_word, rows_of(tuple(map(tuple, counts)), beta), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
+def test_damaged_weights(tmp_path):
+    for text, complaint in (
         ("", "weights: no weights: the file is empty"),
         (WEIGHTS.replace("0\tbird", "bird"), "line 3: expected TOPIC<tab>WORD<tab>WEIGHT"),
         (WEIGHTS.replace("0\tbird", "0\tcat"), "line 3: topic 0 has 'cat' twice"),
@@ -161,17 +140,14 @@ def test_any_weights(tmp_path_factory, data):
         (WEIGHTS.replace("2.01", "Infinity"), r"line \d: the weight must be a number"),
         (WEIGHTS[: WEIGHTS.rindex("1\t")], "line 5: topic 1 ends after 2 of 3 words"),
         ("0\ta\t0.0\n0\tb\t0.0\n", "line 2: no word of topic 0 has a weight above 0"),
-    ],
-)
-def test_damaged_weights(tmp_path, text, complaint):
-    keys = write(tmp_path / "keys", KEYS)
-    with pytest.raises(CorpusFormatError, match=complaint):
-        mallet_weights_model(write(tmp_path / "weights", text), keys)
+    ):
+        keys = write(tmp_path / "keys", KEYS)
+        with pytest.raises(CorpusFormatError, match=complaint):
+            mallet_weights_model(write(tmp_path / "weights", text), keys)
 
 
-@pytest.mark.parametrize(
-    ("alpha", "complaint"),
-    [
+def test_weights_and_an_alpha_of_another_model(tmp_path):
+    for alpha, complaint in (
         (KEYS[: KEYS.index("1\t")], "1 topics, .*weights has 2: are they of one model"),
         (KEYS + "2\t0.1\tfish\n", "3 topics, .*weights has 2"),
         (KEYS.replace("0.5", "0"), "line 1: alpha must be a positive number"),
@@ -179,15 +155,10 @@ def test_damaged_weights(tmp_path, text, complaint):
         (STATE.replace("0.5 1.25", "0.5 1.25 3"), "3 topics, .*weights has 2"),
         (STATE.replace("bird 0", "bird 1"), "topic 0 has 2 tokens in .*alpha, but 3 in .*weights"),
         (STATE.replace("#beta : 0.01\n", ""), "does not say alpha and beta"),
-    ],
-)
-def test_weights_and_an_alpha_of_another_model(tmp_path, alpha, complaint):
-    path = write(tmp_path / "weights", WEIGHTS)
-    with pytest.raises((ModelFormatError, CorpusFormatError), match=complaint):
-        mallet_weights_model(path, write(tmp_path / "alpha", alpha))
-
-
-# --- lda-c ----------------------------------------------------------------------------------------
+    ):
+        path = write(tmp_path / "weights", WEIGHTS)
+        with pytest.raises((ModelFormatError, CorpusFormatError), match=complaint):
+            mallet_weights_model(path, write(tmp_path / "alpha", alpha))
 
 
 @pytest.mark.parametrize("named", ["", "final.beta", "final.other"])
@@ -201,24 +172,22 @@ def test_a_model_of_ldac(tmp_path, named):
     assert found.topics.alpha.tolist() == [0.25, 0.25]
 
 
-def test_an_alpha_for_each_topic_of_ldac(tmp_path):
+def test_a_model_of_ldac_with_an_alpha_for_each_topic_and_half_a_model(tmp_path):
     write(tmp_path / "x.beta", BETA.replace("-100.0000000000", "-inf"))
     write(tmp_path / "x.other", OTHER.replace("alpha", "alpha  0.5 "))
     found = ldac_model(tmp_path / "x.beta")
     assert found.topics.alpha.tolist() == [0.5, 0.25]
     assert found.topics.topic_word[1].tolist() == [0, 1, 0]
+    write(tmp_path / "final.beta", BETA)
+    with pytest.raises(FileNotFoundError, match=r"final\.other"):
+        ldac_model(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("beta", "other", "complaint"),
-    [
+def test_a_damaged_model_of_ldac(tmp_path):
+    for beta, other, complaint in (
         ("", OTHER, "final.beta: no topics"),
         (BETA.splitlines()[0], OTHER, "final.other, line 1: num_topics is 2, but .*beta has 1 to"),
-        (
-            BETA,
-            OTHER.replace("terms 3", "terms 4"),
-            "other, line 2: num_terms is 4, but .* 3 words",
-        ),
+        (BETA, OTHER.replace("terms 3", "terms 4"), "other, line 2: num_terms is 4, but .* 3 word"),
         (BETA, OTHER.replace("alpha 0.25", "alpha -0.25"), "line 3: alpha must be a positive"),
         (BETA, OTHER.replace("alpha 0.25", "alpha nan "), "line 3: alpha must be a positive"),
         (BETA, OTHER.replace("alpha 0.25", "alpha 1 2 3"), "line 3: alpha must be a .* or 2 of"),
@@ -230,22 +199,11 @@ def test_an_alpha_for_each_topic_of_ldac(tmp_path):
         (BETA.replace("-0.69314", "nan"), OTHER, "line 1: "),
         (BETA.replace("-0.69314", "abc"), OTHER, "line 1: expected logarithms"),
         (BETA + " -0.5 -0.5\n", OTHER, "line 3: expected 3 words, found 2"),
-    ],
-)
-def test_a_damaged_model_of_ldac(tmp_path, beta, other, complaint):
-    write(tmp_path / "final.beta", beta)
-    write(tmp_path / "final.other", other)
-    with pytest.raises(CorpusFormatError, match=complaint):
-        ldac_model(tmp_path)
-
-
-def test_half_a_model_of_ldac(tmp_path):
-    write(tmp_path / "final.beta", BETA)
-    with pytest.raises(FileNotFoundError, match=r"final\.other"):
-        ldac_model(tmp_path)
-
-
-# --- objects --------------------------------------------------------------------------------------
+    ):
+        write(tmp_path / "final.beta", beta)
+        write(tmp_path / "final.other", other)
+        with pytest.raises(CorpusFormatError, match=complaint):
+            ldac_model(tmp_path)
 
 
 def gensim_lda(**settings_):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import copy
 import pickle
 import tracemalloc
@@ -17,17 +15,13 @@ from models.gibbs import tokens as gibbs_tokens
 from models.gibbs.collapsed_gibbs import auto_sampler
 from models.gibbs.sweep import SAMPLERS
 from models.lda import gibbs_lda, gibbs_stream
-from tests.models.lda.counts import perplexity_of, random_counts, simulated_corpus
+from tests.models.lda.counts import BAD_PRIORS, perplexity_of, random_counts, simulated_corpus
+from tests.models.states import assert_same_state
 from tests.oracles.simulated import block_topics, simulated_documents
 
 
 def fitted(counts, **settings):
     return GibbsLDA(**{"n_topics": 3, "n_iter": 6, "random_state": 0, **settings}).fit(counts)
-
-
-def assert_same_state(one, other):
-    for name, value in vars(one).items():
-        assert_array_equal(value, getattr(other, name), err_msg=name)
 
 
 def cosine_after_matching(found, truth):
@@ -37,9 +31,6 @@ def cosine_after_matching(found, truth):
     return cosine[linear_sum_assignment(-cosine)].min()
 
 
-# --- what is learned ------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("start", ["online", "random"])
@@ -47,29 +38,24 @@ def test_planted_topics_are_found_again(sampler, start):
     rng = np.random.default_rng(5)
     truth = rng.dirichlet(np.full(60, 0.08), size=6)
     counts, _ = simulated_documents(truth, 0.1, 300, 60, rng)
-    model = GibbsLDA(
-        6, alpha=0.1, eta=0.05, n_iter=100, sampler=sampler, start=start, random_state=1
-    ).fit(counts)
+    settings = {"alpha": 0.1, "eta": 0.05, "n_iter": 100, "sampler": sampler, "start": start}
+    model = GibbsLDA(6, random_state=1, **settings).fit(counts)
     assert cosine_after_matching(model.topics_.topic_word, truth) > 0.95
 
 
 def test_proportions_of_new_documents_are_those_they_were_drawn_with():
-    rng = np.random.default_rng(0)
-    truth = block_topics(3, 5)
+    rng, truth = np.random.default_rng(0), block_topics(3, 5)
     counts, proportions = simulated_documents(truth, 0.3, 200, 80, rng)
     model = fitted(counts, n_iter=60, alpha=0.3, eta=0.05, learn_priors="none")
-    cosine = model.topics_.topic_word @ truth.T
-    matched = linear_sum_assignment(-cosine)[1]
+    matched = linear_sum_assignment(-(model.topics_.topic_word @ truth.T))[1]
     assert np.abs(model.transform(counts)[:, np.argsort(matched)] - proportions).mean() < 0.05
 
 
 def test_topics_are_the_mean_of_the_samples_after_burn_in_later_ones_weighing_more():
     counts = random_counts()
-    model = GibbsLDA(3, n_iter=9, burn_in=4, thinning=2, random_state=0, eta=0.3)
-    samples = []
+    model, samples = GibbsLDA(3, n_iter=9, burn_in=4, thinning=2, random_state=0, eta=0.3), []
     for step in model.iterate(counts):
-        tokens = gibbs_tokens.tokens_of(counts)
-        n_kw = np.zeros((3, 12))
+        tokens, n_kw = gibbs_tokens.tokens_of(counts), np.zeros((3, 12))
         np.add.at(n_kw, (model.state_.topic_of, tokens.word_of), 1)
         sample = (n_kw + 0.3) / (n_kw + 0.3).sum(axis=1, keepdims=True)
         if step.n_sweeps in {6, 8}:
@@ -86,7 +72,6 @@ def test_topics_are_the_mean_of_the_samples_after_burn_in_later_ones_weighing_mo
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_alpha_is_learned(seed):
-    """Three topics of very different frequency, where all start even."""
     rng = np.random.default_rng(seed)
     truth, alpha = block_topics(3, 6), np.array([0.05, 0.2, 1.0])
     counts, _ = simulated_documents(truth, alpha, 600, 50, rng)
@@ -116,14 +101,10 @@ def test_frozen_words_are_the_most_frequent_and_stay_at_the_prior(sampler):
 
 
 def test_frozen_words_say_nothing_of_eta():
-    counts = random_counts().toarray()
-    both = fitted(
-        sparse.csr_array(np.pad(counts, ((0, 0), (0, 3)), constant_values=9)),
-        word_budget=12,
-        learn_priors="eta",
-        n_iter=30,
-    )
-    alone = fitted(sparse.csr_array(counts), learn_priors="eta", n_iter=30)
+    counts, settings = random_counts().toarray(), {"learn_priors": "eta", "n_iter": 30}
+    more = sparse.csr_array(np.pad(counts, ((0, 0), (0, 3)), constant_values=9))
+    both = fitted(more, word_budget=12, **settings)
+    alone = fitted(sparse.csr_array(counts), **settings)
     assert both.state_.frozen.tolist() == [False] * 12 + [True] * 3
     assert both.state_.eta[0] > alone.state_.eta[0] / 2
 
@@ -133,6 +114,14 @@ def test_a_stream_keeps_its_number_of_topics():
         model = fitted(random_counts()).set_params(n_topics=n_topics)
         with pytest.raises(ValueError, match=f"learned 3 topics, and n_topics is {n_topics}"):
             model.partial_fit(random_counts(1))
+
+
+def test_a_stream_goes_on_after_fit_and_resume():
+    counts = random_counts()
+    fitted_first = fitted(counts).partial_fit(random_counts(1))
+    resumed = GibbsLDA(3, n_iter=6, random_state=9)
+    resumed.resume(counts, copy.deepcopy(fitted(counts).state_)).partial_fit(random_counts(1))
+    assert_same_state(resumed.state_, fitted_first.state_)
 
 
 @pytest.mark.slow
@@ -147,7 +136,6 @@ def test_eta_is_learned():
 
 
 def test_a_prior_of_each_word():
-    """A word of hardly any prior weight, and one of much, where neither occurs."""
     counts = sparse.csr_array(np.pad(random_counts().toarray(), ((0, 0), (0, 2))))
     eta = np.full(14, 0.1)
     eta[12:] = 1e-4, 10.0
@@ -155,12 +143,8 @@ def test_a_prior_of_each_word():
     assert_allclose(topics[:, 13] / topics[:, 12], 1e5, rtol=1e-3)
 
 
-# --- streams --------------------------------------------------------------------------------------
-
-
 def test_a_stream_goes_on_from_what_it_has_learned():
-    truth = block_topics(3, 5)
-    rng = np.random.default_rng(1)
+    truth, rng = block_topics(3, 5), np.random.default_rng(1)
     batches = [simulated_documents(truth, 0.1, 60, 40, rng)[0] for _ in range(4)]
     model = GibbsLDA(3, eta=0.05, n_iter=20, random_state=0)
     for batch in batches:
@@ -184,8 +168,7 @@ def test_a_stream_goes_on_from_what_it_has_learned():
 def test_a_stream_learns_as_well_as_fit(size):
     train, test = simulated_corpus()
     settings = {"n_iter": 30, "eta": 0.05, "random_state": 0}
-    fit = GibbsLDA(10, **settings).fit(train)
-    stream = GibbsLDA(10, **settings)
+    fit, stream = GibbsLDA(10, **settings).fit(train), GibbsLDA(10, **settings)
     for first in range(0, 2000, size):
         stream.partial_fit(train[first : first + size])
     assert perplexity_of(stream, test) < 1.03 * perplexity_of(fit, test)
@@ -194,7 +177,6 @@ def test_a_stream_learns_as_well_as_fit(size):
 @pytest.mark.parametrize("most", [10, 35, 1000])
 @pytest.mark.parametrize("word_budget", [None, 8])
 def test_counts_of_a_stream_are_those_of_its_tokens(most, word_budget, monkeypatch):
-    """Whatever is remembered, resampled or learned anew."""
     monkeypatch.setattr(gibbs_lda, "MAX_REMEMBERED", most)
     monkeypatch.setattr(gibbs_stream, "MAX_REMEMBERED", most)
     rng, counts = np.random.default_rng(3), random_counts(n_docs=300)
@@ -210,40 +192,33 @@ def test_counts_of_a_stream_are_those_of_its_tokens(most, word_budget, monkeypat
         assert (model.state_.n_wk_before >= 0).all()
         remembered = model._remembered()
         assert min(most, first) <= remembered.n_docs <= max(most, batch.shape[0])
-        last = counts[first - remembered.n_docs : first]
-        rows = np.arange(remembered.n_docs)
+        last, rows = counts[first - remembered.n_docs : first], np.arange(remembered.n_docs)
         assert (remembered.counts(rows, 12) != last).nnz == 0
         if most == 1000:  # then all counts are of what is remembered
             assert_array_equal(remembered.word_topics(rows, model.state_.frozen, 3), n_wk)
         assert_allclose(model.topics_.topic_word.sum(axis=1), 1.0, rtol=1e-6)
 
 
-def test_a_stream_goes_on_after_fit_and_resume():
-    counts = random_counts()
-    fitted_first = fitted(counts).partial_fit(random_counts(1))
-    resumed = GibbsLDA(3, n_iter=6, random_state=9)
-    resumed.resume(counts, copy.deepcopy(fitted(counts).state_)).partial_fit(random_counts(1))
-    assert_same_state(resumed.state_, fitted_first.state_)
-
-
 def test_topics_keep_their_numbers_in_a_stream():
-    truth = block_topics(4, 6)
-    rng = np.random.default_rng(0)
+    truth, rng = block_topics(4, 6), np.random.default_rng(0)
     batches = [simulated_documents(truth, 0.1, 50, 60, rng)[0] for _ in range(2)]
     model = GibbsLDA(4, eta=0.05, n_iter=40, random_state=1).partial_fit(batches[0])
-    before = model.topics_.topic_word
-    after = model.partial_fit(batches[1]).topics_.topic_word
+    before, after = model.topics_.topic_word, model.partial_fit(batches[1]).topics_.topic_word
     assert len(model.state_.topic_of) == sum(int(batch.sum()) for batch in batches)  # all of them
     assert_array_equal((before @ after.T).argmax(axis=1), np.arange(4))
 
 
-def test_a_stream_takes_samples_whatever_the_thinning():
+def test_a_stream_takes_samples_whatever_thinning_and_burn_in():
     model = GibbsLDA(3, n_iter=10, thinning=9, random_state=0)
     for seed in range(3):
         model.partial_fit(random_counts(seed))
     assert model.state_.n_samples > 0
     before = model.topics_.topic_word
     assert (model.partial_fit(random_counts(9)).topics_.topic_word != before).any()
+    model = GibbsLDA(3, n_iter=4, burn_in=3, thinning=9, random_state=0)
+    for seed in range(3):
+        model.partial_fit(random_counts(seed))
+        assert seed == 0 or model.state_.n_samples > 0
 
 
 @pytest.mark.parametrize("restarts", [False, True])
@@ -270,33 +245,12 @@ def test_an_interrupted_call_is_as_if_it_had_not_been(restarts):
 
 
 def test_single_documents_do_not_do_away_with_topics():
-    truth = block_topics(5, 6)
-    counts, _ = simulated_documents(truth, 0.1, 160, 40, np.random.default_rng(2))
+    counts, _ = simulated_documents(block_topics(5, 6), 0.1, 160, 40, np.random.default_rng(2))
     model = GibbsLDA(5, n_iter=5, random_state=0).partial_fit(counts[:100])
     before = model.state_.alpha.copy()
     for first in range(100, 140):
         model.partial_fit(counts[first : first + 1])
     assert_array_equal(model.state_.alpha, before)
-
-
-def test_fractions_of_a_stream_are_rounded_anew_in_each_call():
-    counts = random_counts(n_docs=200).astype(float) * 0.5
-    model = GibbsLDA(3, n_iter=1, random_state=0)
-    for first in range(200):
-        model.partial_fit(counts[first : first + 1])
-    expected = np.asarray(counts.sum(axis=0)).ravel()
-    found = model._sweeps.n_wk.sum(axis=1)
-    assert np.abs(found - expected).max() < 5 * np.sqrt(200 / 4)  # at most 1/4 of a document's
-
-
-def test_a_warm_start_takes_a_sample_whatever_the_burn_in():
-    model = GibbsLDA(3, n_iter=4, burn_in=3, thinning=9, random_state=0)
-    for seed in range(3):
-        model.partial_fit(random_counts(seed))
-        assert seed == 0 or model.state_.n_samples > 0
-
-
-# --- memory ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -319,17 +273,10 @@ def test_memory_is_what_the_docstring_says(sampler):
     assert peak < kept + 0.7 * stated + 24 * counts.nnz
 
 
-# --- what is refused ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("n_topics", 70_000), ("alpha", "learned"), ("eta", "learned"), ("eta", "asymmetric")]
-    + [
-        (name, value)
-        for name in ("alpha", "eta")
-        for value in (0.0, -1.0, np.nan, np.inf, "auto", None, {}, [0.1], [0.1] * 99, [[1.0]])
-    ]
+    + [(name, value) for name in ("alpha", "eta") for value in BAD_PRIORS]
     + [("alpha", [0.1, -0.1, 0.1]), ("eta", [np.nan] * 12)],
 )
 def test_a_bad_setting_is_named(name, value):
@@ -339,19 +286,13 @@ def test_a_bad_setting_is_named(name, value):
             call(random_counts())
 
 
-def test_eta_of_each_word_is_not_learned():
+def test_what_is_refused():
     with pytest.raises(ValueError, match="eta must be a number"):
         fitted(random_counts(), eta=np.full(12, 0.1), learn_priors="eta")
-
-
-def test_more_tokens_than_a_corpus_can_hold():
     counts = random_counts().toarray().astype(float)
     counts[3, 4] = 1e12
     with pytest.raises(ValueError, match="more than a corpus can hold"):
         fitted(counts)
-
-
-def test_a_state_of_other_data_is_refused():
     state = fitted(random_counts()).state_
     with pytest.raises(ValueError, match="the state is of"):
         next(GibbsLDA(3).iterate(random_counts(1), state=state))
@@ -372,15 +313,19 @@ def test_documents_and_words_without_tokens(start, sampler):
     assert model.transform(counts).shape == (5, 3)
 
 
-def test_fractions_are_rounded_so_that_their_mean_stays():
-    counts = np.full((200, 50), 0.3)
-    n_tokens = len(fitted(counts, n_iter=1).state_.topic_of)
+def test_fractions_are_rounded_so_that_their_mean_stays_in_each_call_of_a_stream_too():
+    n_tokens = len(fitted(np.full((200, 50), 0.3), n_iter=1).state_.topic_of)
     assert abs(n_tokens / 3000 - 1) < 5 * np.sqrt(0.21 * 10_000) / 3000
+    counts = random_counts(n_docs=200).astype(float) * 0.5
+    model = GibbsLDA(3, n_iter=1, random_state=0)
+    for first in range(200):
+        model.partial_fit(counts[first : first + 1])
+    expected, found = np.asarray(counts.sum(axis=0)).ravel(), model._sweeps.n_wk.sum(axis=1)
+    assert np.abs(found - expected).max() < 5 * np.sqrt(200 / 4)  # at most 1/4 of a document's
 
 
 def test_auto_chooses_by_topics_and_tokens(monkeypatch):
-    assert auto_sampler(20, 1000) == "exact-dense"
-    assert auto_sampler(1000, 1000) == "exact-sparse"
+    assert (auto_sampler(20, 1000), auto_sampler(1000, 1000)) == ("exact-dense", "exact-sparse")
     assert auto_sampler(100, 5_000_000) == "parallel-dense"
     assert auto_sampler(1000, 5_000_000) == "parallel-sparse"
     monkeypatch.setattr(collapsed_gibbs, "DENSE_UP_TO", 2)

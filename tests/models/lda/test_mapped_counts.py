@@ -1,7 +1,5 @@
 """Estimators take counts that are mapped without reading them into memory."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np
@@ -32,18 +30,15 @@ def mapped_counts(directory, n_docs=40_000):
 def test_checks_take_little_memory_and_leave_little_mapped(tmp_path, monkeypatch):
     counts = mapped_counts(tmp_path)
     monkeypatch.setattr(row_blocks, "ENTRIES", 10_000)
-    n_bytes = counts.data.nbytes
-    estimator = OnlineLDA(2)
+    n_bytes, estimator = counts.data.nbytes, OnlineLDA(2)
     tracemalloc.start()
     checked = estimator._check_counts(counts, reset=True)
-    frozen = frozen_words(checked, 50)
-    peak = tracemalloc.get_traced_memory()[1]
+    frozen, peak = frozen_words(checked, 50), tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < n_bytes / 10
     # The control: what this replaces does not fit.
     tracemalloc.start()
-    expected = np.asarray(counts.sum(axis=0))
-    peak = tracemalloc.get_traced_memory()[1]
+    expected, peak = np.asarray(counts.sum(axis=0)), tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak > n_bytes / 2
     assert set(np.flatnonzero(frozen)) == set(np.argsort(-expected, kind="stable")[:10])
@@ -64,7 +59,6 @@ def test_a_wrong_count_is_found_wherever_it_is(tmp_path, monkeypatch):
 
 
 def test_fractions_are_added_as_before():
-    rng = np.random.default_rng(1)
-    counts = sparse.csr_array(rng.random((30, 9)))
+    counts = sparse.csr_array(np.random.default_rng(1).random((30, 9)))
     expected = np.argsort(-counts.sum(axis=0), kind="stable")[:4]
     assert set(np.flatnonzero(frozen_words(counts, 5))) == set(expected)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -12,8 +10,6 @@ from models.variational.inference import noisy_start, starting_dirichlet
 from tests.models.lda.counts import elog_of, fitted_lambda, random_counts, state_of
 from tests.oracles import online_vb
 
-# --- against the naive oracle ---------------------------------------------------------------------
-
 
 def against_the_oracle(offset, decay, *, n_steps, frozen=(), rate=0.25, eta=0.01, seed=0):
     """Largest relative error of λ and of its sums over words, over steps of a stream."""
@@ -21,32 +17,18 @@ def against_the_oracle(offset, decay, *, n_steps, frozen=(), rate=0.25, eta=0.01
     n_topics, n_words, total_documents, size = 3, 11, 500, 4
     alpha, eta = np.array([0.1, 0.3, 0.05]), np.full(n_words, eta) * rng.uniform(0.5, 2, n_words)
     dense = rng.gamma(100.0, 0.01, size=(n_topics, n_words))
-    model = OnlineLDA(
-        n_topics,
-        batch_size=size,
-        learning_offset=offset,
-        learning_decay=decay,
-        max_e_iterations=6,
-        total_documents=total_documents,
-        random_state=0,
-    )
+    steps = {"batch_size": size, "learning_offset": offset, "learning_decay": decay}
+    common = {"total_documents": total_documents}
+    model = OnlineLDA(n_topics, max_e_iterations=6, random_state=0, **steps, **common)
     model.state_ = state_of(dense, alpha, eta, frozen)
     worst, least_scale = 0.0, 1.0
     for step in range(n_steps):
         batch = rng.poisson(rate, size=(size, n_words))
         batch[:, step % n_words] = 0  # most words are absent from most batches
         model.partial_fit(batch)
-        dense, _ = online_vb.online_step(
-            batch,
-            dense,
-            alpha,
-            eta,
-            step_size=(offset + 1 + step) ** -decay,
-            total_documents=total_documents,
-            frozen=frozen,
-            max_iterations=6,
-            tolerance=1e-3,
-        )
+        settings = {"step_size": (offset + 1 + step) ** -decay, "max_iterations": 6, **common}
+        settings |= {"tolerance": 1e-3, "frozen": frozen}
+        dense, _ = online_vb.online_step(batch, dense, alpha, eta, **settings)
         lazy = model.topic_word_dirichlet_
         sums = model.state_.eta.sum() + model.state_.scale * model.state_.excess_sum
         worst = max(worst, np.abs(lazy / dense - 1).max(), np.abs(sums / dense.sum(1) - 1).max())
@@ -61,8 +43,7 @@ def against_the_oracle(offset, decay, *, n_steps, frozen=(), rate=0.25, eta=0.01
     [(10.0, 0.7), (0.0, 0.7), (10.0, 0.05), (0.0, 0.05), (0.0, 0.0), (0.0, 1.0), (10.0, 0.0)],
 )
 def test_lazy_lambda_is_the_dense_one(offset, decay):
-    worst, _ = against_the_oracle(offset, decay, n_steps=40)
-    assert worst < 1e-8
+    assert against_the_oracle(offset, decay, n_steps=40)[0] < 1e-8
 
 
 @pytest.mark.usefixtures("even_start")
@@ -74,31 +55,20 @@ def test_scale_is_renormalised_before_it_underflows():
 
 
 @pytest.mark.usefixtures("even_start")
-@pytest.mark.parametrize("frozen", [[0, 5], list(range(11))])
-def test_frozen_words_are_the_dense_ones(frozen):
-    worst, _ = against_the_oracle(1.0, 0.6, n_steps=40, frozen=frozen)
-    assert worst < 1e-8
-
-
-@pytest.mark.usefixtures("even_start")
-@pytest.mark.parametrize("eta", [20.0, 1.0])
-def test_prior_above_the_starting_point(eta):
-    """Then λ - eta is negative at first."""
-    worst, _ = against_the_oracle(5.0, 0.6, n_steps=20, eta=eta)
-    assert worst < 1e-8
+def test_frozen_words_and_priors_above_the_starting_point():
+    for frozen in ([0, 5], list(range(11))):
+        assert against_the_oracle(1.0, 0.6, n_steps=40, frozen=frozen)[0] < 1e-8
+    for eta in (20.0, 1.0):
+        assert against_the_oracle(5.0, 0.6, n_steps=20, eta=eta)[0] < 1e-8
 
 
 @pytest.mark.parametrize("density", [0.0, 0.05, 1.0])
 def test_words_of_a_batch_are_numbered_as_by_unique(density):
     counts = sparse.csr_array(np.random.default_rng(0).random((9, 50)) < density)
     expected, expected_of = np.unique(counts.indices, return_inverse=True)
-    known = np.arange(0, 50, dtype=np.int32)
-    words, place, word_of = _numbered(counts, known)
+    words, place, word_of = _numbered(counts, np.arange(0, 50, dtype=np.int32))
     assert words.tolist() == place.tolist() == expected.tolist()
     assert word_of.tolist() == expected_of.tolist()
-
-
-# --- the words that λ hardly knows ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("eta", [0.01, 1e-3, 1e-4, 1e-6, 1e-12])
@@ -107,11 +77,9 @@ def test_words_that_come_late_are_learned(eta, first_step_is_all):
     """After ρ = 1 all other words have λ = eta, whose exp E[log φ] is below what floats hold."""
     counts = np.zeros((40, 10), dtype=int)
     counts[:20, :5], counts[20:, 5:] = 3, 3
-    model = OnlineLDA(
-        2, eta=eta, batch_size=20, learning_offset=0.0 if first_step_is_all else 1.0, random_state=0
-    )
-    model.partial_fit(counts[:20])
-    model.partial_fit(counts[20:])
+    offset = 0.0 if first_step_is_all else 1.0
+    model = OnlineLDA(2, eta=eta, batch_size=20, learning_offset=offset, random_state=0)
+    model.partial_fit(counts[:20]).partial_fit(counts[20:])
     gained = model.topic_word_dirichlet_[:, 5:].sum()
     # ρ_1 · 40 documents · 15 tokens; what else there was has decayed
     assert gained >= (0.99 if first_step_is_all else 0.5) * model.state_.n_documents * 15 * 2**-0.7
@@ -138,9 +106,6 @@ def test_score_is_the_naive_bound():
         gamma = online_vb.infer_document(document, np.exp(elog), state.alpha, start, 500, 1e-10)
         expected += online_vb.document_bound(document, elog, state.alpha, gamma)
     assert model.score(counts) == pytest.approx(expected, rel=1e-9)
-
-
-# --- frozen words ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("word_budget", [0, 1, 4, 11])
@@ -170,14 +135,15 @@ def test_ties_of_frequency_fall_by_the_vocabulary():
     assert model.state_.frozen.tolist() == [True, True, True, False, False]
 
 
-# --- repeatability --------------------------------------------------------------------------------
+def test_a_batch_size_above_the_corpus_is_one_batch():
+    counts = random_counts()
+    whole = fitted_lambda(counts, batch_size=60).topic_word_dirichlet_
+    assert (fitted_lambda(counts, batch_size=10**6).topic_word_dirichlet_ == whole).all()
 
 
 def test_fit_is_iterate_to_the_end():
-    counts = random_counts()
-    stepped = OnlineLDA(3, batch_size=25, n_passes=2, random_state=0)
-    steps = list(stepped.iterate(counts))
-    fitted = fitted_lambda(counts, batch_size=25, n_passes=2)
+    counts, stepped = random_counts(), OnlineLDA(3, batch_size=25, n_passes=2, random_state=0)
+    steps, fitted = list(stepped.iterate(counts)), fitted_lambda(counts, batch_size=25, n_passes=2)
     assert (fitted.topic_word_dirichlet_ == stepped.topic_word_dirichlet_).all()
     assert [s.n_batches for s in steps] == [1, 2, 3, 4, 5, 6]
     assert [s.n_documents for s in steps] == [20, 40, 60, 80, 100, 120]
@@ -190,16 +156,14 @@ def test_fit_is_iterate_to_the_end():
 def test_batches_of_a_pass_are_of_equal_size(n_docs):
     counts = np.ones((n_docs, 5), dtype=int)
     model = OnlineLDA(3, batch_size=20, n_passes=2, random_state=0)
-    seen = [0, *(step.n_documents for step in model.iterate(counts))]
-    sizes = np.diff(seen)
+    sizes = np.diff([0, *(step.n_documents for step in model.iterate(counts))])
     assert sizes.max() <= 20
     assert sizes.max() - sizes.min() <= 1
     assert sizes.sum() == 2 * n_docs
 
 
 def test_every_pass_has_an_order_of_its_own():
-    counts = random_counts(n_docs=40)
-    seen = []
+    counts, seen = random_counts(n_docs=40), []
     model = OnlineLDA(2, batch_size=20, n_passes=3, random_state=0)
     begin = model._begin
     model._begin = lambda batch, *rest: (seen.append(batch.toarray()), begin(batch, *rest))[1]
@@ -212,18 +176,10 @@ def test_every_pass_has_an_order_of_its_own():
 
 @pytest.mark.usefixtures("even_start")
 def test_in_one_batch_the_order_of_documents_does_not_matter():
-    counts = random_counts()
-    order = np.random.default_rng(1).permutation(60)
+    counts, order = random_counts(), np.random.default_rng(1).permutation(60)
     settings = {"batch_size": 60, "n_passes": 5}
     a = fitted_lambda(counts, **settings).topic_word_dirichlet_
-    b = fitted_lambda(counts[order], **settings).topic_word_dirichlet_
-    assert_allclose(a, b, rtol=1e-9)
-
-
-def test_a_batch_size_above_the_corpus_is_one_batch():
-    counts = random_counts()
-    whole = fitted_lambda(counts, batch_size=60).topic_word_dirichlet_
-    assert (fitted_lambda(counts, batch_size=10**6).topic_word_dirichlet_ == whole).all()
+    assert_allclose(a, fitted_lambda(counts[order], **settings).topic_word_dirichlet_, rtol=1e-9)
 
 
 @pytest.mark.parametrize(("n_docs", "least", "most"), [(1, 1, 1), (30, 1, 1), (2000, 10, 40)])
@@ -232,12 +188,8 @@ def test_batches_of_the_default_size(n_docs, least, most):
     assert least <= len(list(OnlineLDA(2, n_passes=1).iterate(counts))) <= most
 
 
-# --- recovery -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_block_topics_are_found(seed):
-    """Three topics of three words each, as scikit-learn tests its own; the best of six starts."""
     counts = np.kron(np.eye(3, dtype=int), np.full((20, 3), 4))
     settings = {"batch_size": 15, "n_passes": 20, "learning_offset": 1.0}
     starts = (OnlineLDA(3, random_state=6 * seed + i, **settings).fit(counts) for i in range(6))
@@ -247,23 +199,17 @@ def test_block_topics_are_found(seed):
     assert (model.transform(counts).max(axis=1) > 0.9).all()
 
 
-# --- noise of the start ---------------------------------------------------------------------------
-
-
 def test_noise_of_the_start_is_new_in_each_batch_and_even_on_average(monkeypatch):
-    counts = sparse.csr_array(np.array([[3, 0, 5], [0, 0, 0]]))
-    alpha = np.array([0.1, 0.4])
+    counts, alpha = sparse.csr_array(np.array([[3, 0, 5], [0, 0, 0]])), np.array([0.1, 0.4])
     starts = [noisy_start(counts, alpha, np.random.default_rng(n)) for n in range(4000)]
     assert min(start.min() for start in starts) > 0
     # A Gamma(2, 1/2) draw has variance 1/2: 5 standard errors of the mean of 4,000.
     ratio = np.mean(starts, axis=0) / starting_dirichlet(counts, alpha)
     assert_allclose(ratio, 1.0, atol=5 * np.sqrt(0.5 / 4000))
 
-    seen = []
-    model = OnlineLDA(2, alpha=alpha, n_passes=3, random_state=0)
-    monkeypatch.setattr(
-        e_step, "noisy_start", lambda *given: seen.append(noisy_start(*given)) or seen[-1]
-    )
+    seen, model = [], OnlineLDA(2, alpha=alpha, n_passes=3, random_state=0)
+    noted = lambda *given: seen.append(noisy_start(*given)) or seen[-1]  # noqa: E731
+    monkeypatch.setattr(e_step, "noisy_start", noted)
     model.fit(counts)
     assert len(seen) == 3
     assert not np.isclose(seen[0], seen[1]).any()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -10,8 +8,6 @@ from models.variational.inference import infer_doc_topic
 from tests.models.lda.counts import elog_of, fitted_lambda, random_counts, state_of
 from tests.oracles import online_vb
 from tests.oracles.simulated import block_topics, simulated_documents
-
-# --- the law of batch variational Bayes -----------------------------------------------------------
 
 CONVERGED = {"max_e_iterations": 3000, "e_tolerance": 1e-9, "learning_decay": 0.0}
 CONVERGED["total_documents"] = 60  # of one batch, as the law has it
@@ -36,9 +32,8 @@ def test_neither_half_of_a_batch_step_lowers_the_bound(seed, alpha):
     """For any alpha: the M-step with γ as it is, and then the E-step from that γ."""
     topic_word = np.random.default_rng(seed).dirichlet(np.full(30, 0.1), 3)
     counts, _ = simulated_documents(topic_word, 0.3, 60, 25, np.random.default_rng(seed))
-    model = OnlineLDA(
-        3, alpha=alpha, eta=0.1, batch_size=60, n_passes=12, random_state=seed, **CONVERGED
-    )
+    settings = {"batch_size": 60, "n_passes": 12, "random_state": seed, **CONVERGED}
+    model = OnlineLDA(3, alpha=alpha, eta=0.1, **settings)
     prior, eta = np.full(3, alpha), np.full(30, 0.1)
 
     def bound(dirichlet, gamma):
@@ -53,23 +48,13 @@ def test_neither_half_of_a_batch_step_lowers_the_bound(seed, alpha):
             cap = {"max_iterations": 3000, "tolerance": 1e-9}
             gamma = infer_doc_topic(counts, weight, prior, **cap)
             assert bound(after, gamma) >= bound(before, gamma) * (1 + 1e-10)
-            new_weight = np.exp(elog_of(after))
-            dense = counts.toarray()
-            moved = np.array(
-                [
-                    online_vb.infer_document(dense[d], new_weight, prior, gamma[d], 2, 0.0)
-                    for d in range(8)
-                ]
-            )
-            few, elog = counts[:8], new_weight.T.copy()
-            gain = document_bound(few, elog, prior, moved) - document_bound(
-                few, elog, prior, gamma[:8]
-            )
+            new_weight, dense = np.exp(elog_of(after)), counts.toarray()
+            pairs = zip(dense[:8], gamma, strict=False)
+            moved = [online_vb.infer_document(n, new_weight, prior, g, 2, 0.0) for n, g in pairs]
+            of_few = (counts[:8], new_weight.T.copy(), prior)
+            gain = document_bound(*of_few, np.array(moved)) - document_bound(*of_few, gamma[:8])
             assert gain.min() > -1e-9
         before = after
-
-
-# --- learned priors -------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -101,9 +86,10 @@ def test_learned_alpha_stays_positive_where_documents_are_of_one_topic_each():
     assert np.isfinite(model.score(counts))
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
-)
+SLOW = [pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2)]
+
+
+@pytest.mark.parametrize("seed", [0, *SLOW])
 def test_learned_alpha_from_scratch(seed):
     rng = np.random.default_rng(seed)
     counts, _ = simulated_documents(block_topics(4, 5), 0.1, 700, 60, rng)
@@ -126,8 +112,7 @@ def test_learned_priors_raise_the_bound(seed):
 
 
 def test_given_priors_stay():
-    counts = random_counts()
-    model = fitted_lambda(counts, alpha=[0.1, 0.2, 0.3], eta=np.linspace(0.1, 1, 12))
+    model = fitted_lambda(random_counts(), alpha=[0.1, 0.2, 0.3], eta=np.linspace(0.1, 1, 12))
     assert model.topics_.alpha.tolist() == [0.1, 0.2, 0.3]
     assert (model.state_.eta == np.linspace(0.1, 1, 12)).all()
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np
@@ -9,9 +7,7 @@ from scipy import sparse
 
 from corpora import Corpus
 from models import OnlineLDA
-from tests.models.lda.counts import fitted_lambda, random_counts
-
-# --- odd data -------------------------------------------------------------------------------------
+from tests.models.lda.counts import BAD_PRIORS, fitted_lambda, random_counts
 
 
 @pytest.mark.filterwarnings("error")
@@ -40,14 +36,11 @@ def test_odd_data_gives_a_model(counts, n_topics):
     assert_allclose(model.transform(counts).sum(axis=1), 1.0)
 
 
-def test_one_topic_is_the_word_frequencies():
+def test_one_topic_and_words_never_seen():
     counts = random_counts()
     model = OnlineLDA(1, eta=0.5, batch_size=60, learning_decay=0.0, n_passes=1, random_state=0)
     model.fit(counts)
     assert_allclose(model.topic_word_dirichlet_[0], 0.5 + counts.sum(axis=0), rtol=1e-12)
-
-
-def test_words_never_seen_return_to_the_prior():
     counts = random_counts().toarray()
     counts[:, [3, 8]] = 0
     model = fitted_lambda(counts, learning_offset=0.0, eta=0.07)
@@ -58,8 +51,7 @@ def test_words_never_seen_return_to_the_prior():
 def test_fractions_are_kept_whatever_the_type(dtype):
     counts = np.array([[0.5, 2.5, 0.0], [1.5, 0.0, 0.25]])
     expected = fitted_lambda(counts).topic_word_dirichlet_
-    found = fitted_lambda(counts.astype(dtype)).topic_word_dirichlet_
-    assert_allclose(found, expected, rtol=1e-12)
+    assert_allclose(fitted_lambda(counts.astype(dtype)).topic_word_dirichlet_, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
@@ -69,17 +61,10 @@ def test_unsigned_counts_do_not_wrap(dtype):
     assert_allclose(fitted_lambda(counts.astype(dtype)).topic_word_dirichlet_, expected)
 
 
-# --- bad arguments --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [(name, np.inf) for name in ("e_tolerance", "learning_decay", "learning_offset")]
-    + [
-        (name, value)
-        for name in ("alpha", "eta")
-        for value in (0.0, -1.0, np.nan, np.inf, "auto", None, {}, [0.1], [0.1] * 99, [[1.0]])
-    ]
+    + [(name, value) for name in ("alpha", "eta") for value in BAD_PRIORS]
     + [("alpha", [0.1, -0.1, 0.1]), ("eta", [np.nan] * 12)],
 )
 def test_a_bad_setting_is_named(name, value):
@@ -99,10 +84,8 @@ def test_what_is_no_matrix_of_counts(counts):
 
 def test_a_mapped_corpus_stays_on_disk(tmp_path):
     """To fit on counts that are mapped takes a fraction of the memory that they would."""
-    rng = np.random.default_rng(0)
-    words = np.argsort(rng.random((10_000, 200)), axis=1)[:, :50]
-    start = np.arange(0, 500_001, 50)
-    ones = np.ones(500_000, dtype=np.int32)
+    words = np.argsort(np.random.default_rng(0).random((10_000, 200)), axis=1)[:, :50]
+    start, ones = np.arange(0, 500_001, 50), np.ones(500_000, dtype=np.int32)
     counts = sparse.csr_array((ones, np.sort(words, axis=1).ravel(), start), shape=(10_000, 200))
     counts.indices = counts.indices.astype(np.int32)
     names = tuple(f"d{d}" for d in range(10_000))
@@ -111,8 +94,7 @@ def test_a_mapped_corpus_stays_on_disk(tmp_path):
     settings = {"n_topics": 4, "n_passes": 1, "batch_size": 200, "random_state": 0}
     expected = OnlineLDA(**settings).fit(counts).topics_
     tracemalloc.start()
-    found = OnlineLDA(**settings).fit(mapped).topics_
-    peak = tracemalloc.get_traced_memory()[1]
+    found, peak = OnlineLDA(**settings).fit(mapped).topics_, tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < (mapped.data.nbytes + mapped.indices.nbytes) / 2
     assert_allclose(found.topic_word, expected.topic_word, rtol=0)

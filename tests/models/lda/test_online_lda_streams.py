@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import copy
 from unittest import mock
 
@@ -11,19 +9,19 @@ from scipy import sparse
 from models import OnlineLDA, OnlineLDAState
 from tests.models.lda.counts import perplexity_of, random_counts, simulated_corpus
 
-# --- streams --------------------------------------------------------------------------------------
+
+def streamed(model, counts, size):
+    for first in range(0, counts.shape[0], size):
+        model.partial_fit(counts[first : first + size])
+    return model
 
 
 def test_a_stream_in_pieces_is_the_stream_at_once():
-    counts = random_counts()
-    settings = {"batch_size": 20, "total_documents": 60, "random_state": 0}
+    counts, settings = random_counts(), {"batch_size": 20, "total_documents": 60, "random_state": 0}
     at_once = OnlineLDA(3, **settings).partial_fit(counts)
-    pieces = OnlineLDA(3, **settings)
-    for start in range(0, 60, 20):
-        pieces.partial_fit(counts[start : start + 20])
+    pieces = streamed(OnlineLDA(3, **settings), counts, 20)
     assert (pieces.topic_word_dirichlet_ == at_once.topic_word_dirichlet_).all()
-    assert pieces.state_.n_documents == 60
-    assert pieces.state_.n_batches == 3
+    assert (pieces.state_.n_documents, pieces.state_.n_batches) == (60, 3)
 
 
 @pytest.mark.parametrize(
@@ -39,8 +37,7 @@ def test_a_step_is_of_so_many_documents_however_they_come(sizes, shares):
     for share in shares:
         kept *= (1.0 - (11.0 + time) ** -0.7) ** share
         time += share
-    assert model.state_.n_batches == len(shares)
-    assert model.state_.time == pytest.approx(3.0)
+    assert (model.state_.n_batches, model.state_.time) == (len(shares), pytest.approx(3.0))
     assert model.state_.scale == pytest.approx(kept)
 
 
@@ -75,21 +72,15 @@ def test_a_stream_that_has_begun_never_goes_back_to_the_start():
     again._topics_at_start = lambda: pytest.fail("the start again")
     again.partial_fit(counts[30:])
     assert again.state_.n_stream_documents == 60
-    per_document = counts[30:].sum() / 30
-    assert again.state_.n_stream_tokens == pytest.approx(60 * per_document)
+    assert again.state_.n_stream_tokens == pytest.approx(60 * (counts[30:].sum() / 30))
 
 
-def test_another_start_forgets_the_topics_of_the_last():
-    model = OnlineLDA(3, random_state=0)
-    model.partial_fit(random_counts()[:10]).partial_fit(random_counts()[10:20])
-    wider = random_counts(n_words=20)
-    model.resume(wider, None).partial_fit(wider[:10]).partial_fit(wider[10:20])
-    fresh = OnlineLDA(3, random_state=0).resume(wider, None)
-    fresh.partial_fit(wider[:10]).partial_fit(wider[10:20])
+def test_starts_of_streams():
+    model, wider = OnlineLDA(3, random_state=0), random_counts(n_words=20)
+    streamed(model, random_counts()[:20], 10)
+    streamed(model.resume(wider, None), wider[:20], 10)
+    fresh = streamed(OnlineLDA(3, random_state=0).resume(wider, None), wider[:20], 10)
     assert (model.topic_word_dirichlet_ == fresh.topic_word_dirichlet_).all()
-
-
-def test_a_stream_that_goes_on_after_fit_counts_its_documents():
     counts = random_counts()
     model = OnlineLDA(3, n_passes=3, random_state=0).fit(counts).partial_fit(counts[:10])
     assert model.state_.n_stream_documents == 70
@@ -115,8 +106,7 @@ def test_documents_stand_for_those_seen_or_for_twenty_tokens_a_topic_and_word_or
     """With a step size of 1 what is learned of is the last batch alone, times D/S."""
     counts = random_counts(n_docs=20)  # of 12 words
     step = {"batch_size": 10, "learning_decay": 0.0, "eta": 0.01, "random_state": 0}
-    tokens = counts.sum()
-    wanted = 20 * 3 * 12
+    tokens, wanted = counts.sum(), 20 * 3 * 12
 
     def learned_of(model):
         return model.state_.excess.sum() * model.state_.scale
@@ -133,20 +123,16 @@ def test_documents_stand_for_those_seen_or_for_twenty_tokens_a_topic_and_word_or
     assert learned_of(OnlineLDA(3, **at_once).fit(counts)) == pytest.approx(wanted, rel=1e-9)
     of_these = OnlineLDA(3, **at_once, total_documents=20).fit(counts)
     assert learned_of(of_these) == pytest.approx(tokens, rel=1e-9)
-    none = OnlineLDA(3, **step).partial_fit(0 * counts)
-    assert learned_of(none) == 0.0
+    assert learned_of(OnlineLDA(3, **step).partial_fit(0 * counts)) == 0.0
 
 
 @pytest.mark.parametrize("size", [25, 250, 2000])
 def test_a_stream_of_unknown_length_learns_as_well_as_fit(size):
-    """On average: each run finds another local optimum."""
     train, test = simulated_corpus()
     ratios = []
     for seed in range(6):
         fit = OnlineLDA(10, n_passes=1, random_state=seed).fit(train)
-        stream = OnlineLDA(10, random_state=seed)
-        for first in range(0, 2000, size):
-            stream.partial_fit(train[first : first + size])
+        stream = streamed(OnlineLDA(10, random_state=seed), train, size)
         ratios.append(perplexity_of(stream, test) / perplexity_of(fit, test))
     assert np.mean(ratios) < 1.03
 
@@ -186,10 +172,7 @@ def test_each_pass_after_a_stream_visits_every_document_once():
         assert total_documents == 33
         return end(self, begun, total_documents, *share)
 
-    with (
-        mock.patch.object(OnlineLDA, "_begin", noted),
-        mock.patch.object(OnlineLDA, "_end", checked),
-    ):
+    with mock.patch.multiple(OnlineLDA, _begin=noted, _end=checked):
         list(model.iterate(counts, state=model.state_))
     rows = np.concatenate(visited)
     assert len(rows) == 66
@@ -207,7 +190,7 @@ def test_a_stream_may_start_from_where_fit_on_some_documents_would():
     assert stream.topic_word_dirichlet_ == pytest.approx(fitted.topic_word_dirichlet_, rel=1e-12)
 
 
-def test_a_stream_must_keep_its_vocabulary_and_topics():
+def test_vocabulary_topics_and_states_must_be_those_of_the_stream():
     model = OnlineLDA(3, random_state=0).partial_fit(random_counts())
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(random_counts(n_words=13))
@@ -215,9 +198,6 @@ def test_a_stream_must_keep_its_vocabulary_and_topics():
         changed = copy.deepcopy(model).set_params(n_topics=n_topics)
         with pytest.raises(ValueError, match="n_topics"):
             changed.partial_fit(random_counts())
-
-
-def test_a_state_of_other_shape_is_refused():
     state = OnlineLDA(3, random_state=0).fit(random_counts()).state_
     for n_topics, counts in ((4, random_counts()), (3, random_counts(n_words=9))):
         with pytest.raises(ValueError, match="the state is of 3 topics over 12 words"):

@@ -17,18 +17,18 @@ def topics(seed=0, n_topics=3, n_words=8):
     )
 
 
-def test_shapes_and_normalisation():
+def test_shapes_normalisation_and_arrays_of_its_own():
     model = topics()
     assert (model.n_topics, model.n_words) == (3, 8)
     assert_allclose(model.topic_word.sum(axis=1), 1.0, rtol=1e-15)
     slightly_off = LDATopics(model.topic_word * 1.000005, model.alpha)
     assert_allclose(slightly_off.topic_word.sum(axis=1), 1.0, rtol=1e-15)
-
-
-def test_one_topic_may_be_a_vector():
     model = LDATopics([0.25, 0.75], 0.5)
-    assert model.topic_word.shape == (1, 2)
-    assert model.alpha.shape == (1,)
+    assert (model.topic_word.shape, model.alpha.shape) == ((1, 2), (1,))
+    given = np.array([[0.5, 0.5]])
+    model = LDATopics(given, [1.0])
+    given[0, 0] = 0.9
+    assert model.topic_word[0, 0] == 0.5
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -40,53 +40,31 @@ def test_made_from_its_own_arrays_it_is_the_same_to_the_bit(seed):
         assert again.topic_word.tobytes() == model.topic_word.tobytes()
 
 
-def test_arrays_are_its_own():
-    given = np.array([[0.5, 0.5]])
-    model = LDATopics(given, [1.0])
-    given[0, 0] = 0.9
-    assert model.topic_word[0, 0] == 0.5
-
-
-@pytest.mark.parametrize(
-    ("topic_word", "alpha"),
-    [
+def test_what_is_no_topic_model_is_refused_and_its_row_named():
+    for topic_word, alpha in (
         ([[0.5, 0.5]], [1.0, 1.0]),
         ([[0.5, 0.4]], [1.0]),
-        ([[1.5, -0.5]], [1.0]),
-        ([[np.nan, 1.0]], [1.0]),
-        ([[np.inf, 1.0]], [1.0]),
-        ([[0.5, 0.5]], [0.0]),
-        ([[0.5, 0.5]], [-1.0]),
-        ([[0.5, 0.5]], [np.nan]),
-        ([[0.5, 0.5]], [np.inf]),
+        *(([row], [1.0]) for row in ([1.5, -0.5], [np.nan, 1.0], [np.inf, 1.0], ["a", "b"])),
+        *(([[0.5, 0.5]], [alpha]) for alpha in (0.0, -1.0, np.nan, np.inf)),
         ([[[1.0]]], [1.0]),
         ([[1.0]], [[1.0]]),
         (np.empty((0, 3)), np.empty(0)),
         (np.empty((2, 0)), np.ones(2)),
-        ([["a", "b"]], [1.0]),
         ([[0.5, 0.5], [0.0, 0.0]], [1.0, 1.0]),
-    ],
-)
-def test_what_is_no_topic_model_is_refused(topic_word, alpha):
-    with pytest.raises(ValueError, match=r".{10}"):
-        LDATopics(topic_word, alpha)
-
-
-def test_the_row_that_does_not_sum_to_one_is_named():
+    ):
+        with pytest.raises(ValueError, match=r".{10}"):
+            LDATopics(topic_word, alpha)
     with pytest.raises(ValueError, match=r"row 1 sums to 0\.9"):
         LDATopics([[0.5, 0.5], [0.5, 0.4]], [1.0, 1.0])
 
 
-def test_topics_by_word_are_made_once_and_read_only():
+def test_topics_by_word_and_top_words():
     model = topics()
     assert (model.word_topic == model.topic_word.T).all()
     assert model.word_topic.flags.c_contiguous
     assert model.word_topic is model.word_topic
     with pytest.raises(ValueError, match="read-only"):
         model.word_topic[...] = 1.0
-
-
-def test_top_words_break_ties_by_the_vocabulary():
     model = LDATopics([[0.1, 0.4, 0.1, 0.4], [0.7, 0.1, 0.1, 0.1]], [1.0, 1.0])
     assert model.top_words(3).tolist() == [[1, 3, 0], [0, 1, 2]]
     assert model.top_words(99).shape == (2, 4)
@@ -102,15 +80,11 @@ def test_from_weights():
         LDATopics.from_weights([[4, -1]], 0.5)
 
 
-def test_transform_rows_sum_to_one_and_empty_documents_get_the_prior_mean():
-    model = topics()
-    counts = np.array([[0] * 8, [1] * 8, [0, 0, 9, 0, 0, 0, 0, 1]])
+def test_transform_of_no_words_and_of_very_many():
+    model, counts = topics(), np.array([[0] * 8, [1] * 8, [0, 0, 9, 0, 0, 0, 0, 1]])
     proportions = model.transform(sparse.csr_array(counts))
     assert_allclose(proportions.sum(axis=1), 1.0, rtol=1e-14)
     assert_allclose(proportions[0], model.alpha / model.alpha.sum(), rtol=1e-14)
-
-
-def test_transform_of_an_enormous_document():
     model = topics()
     counts = np.round(model.topic_word[:1] * 1e15)
     proportions = model.transform(sparse.csr_array(counts), max_iterations=5000, tolerance=1e-9)
@@ -147,14 +121,11 @@ def test_from_gensim(alpha):
     assert_allclose(ours.alpha, theirs.alpha, rtol=1e-6)
 
 
-def test_from_ldac():
+def test_from_ldac_and_mallet():
     model = LDATopics.from_ldac(np.log([[0.25, 0.75], [0.5, 0.5]]), 0.3)
     assert_allclose(model.topic_word, [[0.25, 0.75], [0.5, 0.5]])
     assert model.alpha.tolist() == [0.3, 0.3]
     assert LDATopics.from_ldac([[0.0, -np.inf]], 0.3).topic_word.tolist() == [[1.0, 0.0]]
-
-
-def test_from_mallet():
     one = np.zeros(1, dtype=np.int32)
     state = MalletState(one, one, one, one, ("word",), one, ("NA",), 1, np.array([0.5]), 0.01)
     assert LDATopics.from_mallet(state).topic_word.tolist() == [[1.0]]

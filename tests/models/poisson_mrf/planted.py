@@ -1,7 +1,5 @@
 """Documents drawn from known fields, whose words depend on each other strongly."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 
@@ -23,8 +21,7 @@ def planted_fields(n_topics=2, words_each=8):
     """
     n_words, fields = n_topics * words_each, []
     for k in range(n_topics):
-        node = np.full(n_words, np.log(0.02))
-        first = k * words_each
+        node, first = np.full(n_words, np.log(0.02)), k * words_each
         node[first : first + words_each] = 0.0
         upper = np.zeros((n_words, n_words))
         upper[first, first + 1] = ATTRACTION

@@ -1,6 +1,6 @@
 """Gibbs sweeps over which field each token is of: what they keep, and what they leave as it is."""
 
-from __future__ import annotations
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,12 +15,8 @@ from tests.oracles import poisson_mrf_topics as oracle
 
 
 def model_of(plain, kind=LPMRFTopics):
-    fields = [
-        Field(np.log(words), sparse.csr_array(phi), half_length)
-        for words, phi, half_length in zip(
-            plain["topic_word"], plain["phi"], plain["half_length"], strict=True
-        )
-    ]
+    each = zip(plain["topic_word"], plain["phi"], plain["half_length"], strict=True)
+    fields = [Field(np.log(words), sparse.csr_array(phi), half) for words, phi, half in each]
     return kind.of_fields(fields, plain["table"], plain["alpha"])
 
 
@@ -36,9 +32,6 @@ def document_of(model, tokens, longest=None):
 
 def state_of(document, topic_of):
     return kernels.state_of(document, np.array(topic_of, dtype=np.int32))
-
-
-# --- what a state knows of its topics -------------------------------------------------------------
 
 
 def counts_of(state, document):
@@ -83,19 +76,6 @@ def test_tokens_without_a_topic_get_one():
     assert state.topic_of.min() >= 0
 
 
-# --- the conditional of a token -------------------------------------------------------------------
-
-
-class Fixed:
-    """A generator of one number."""
-
-    def __init__(self, number):
-        self.number = number
-
-    def random(self):
-        return self.number
-
-
 def conditional(plain, tokens, topic_of, place, t):
     """By the oracle, given the topics of all tokens but the one at `place`."""
     log_weight = []
@@ -126,24 +106,18 @@ def test_what_rounding_leaves_is_no_topic_of_probability_zero():
     plain["topic_word"] = np.array([[0.5, 0.5], [1.0, 1e-322], [1.0, 1e-322]])
     plain["alpha"], plain["phi"] = np.array([1.0, 1e-3, 1e-3]), np.zeros((3, 2, 2))
     document = document_of(model_of(plain), [1])
-    state = state_of(document, [-1])
-    python = getattr(kernels.sweep, "py_func", kernels.sweep)
-    python(document, state, 1.0, Fixed(1.0))
+    state, rng = state_of(document, [-1]), mock.Mock(random=lambda: 1.0)
+    getattr(kernels.sweep, "py_func", kernels.sweep)(document, state, 1.0, rng)
     assert state.topic_of.tolist() == [0]
 
-
-# --- the law that a sweep leaves ------------------------------------------------------------------
 
 TOKENS = (0, 1, 1, 3)
 PLAIN = oracle.random_model(np.random.default_rng(3), n_topics=2, n_words=4, scale=1.5, density=1.0)
 
 
 def law_at(t):
-    log_weight = [
-        oracle.log_weight_of_topics(TOKENS, assignment, PLAIN, t)
-        for assignment in oracle.assignments(TOKENS, PLAIN)
-    ]
-    weight = np.exp(log_weight)
+    every = oracle.assignments(TOKENS, PLAIN)
+    weight = np.exp([oracle.log_weight_of_topics(TOKENS, each, PLAIN, t) for each in every])
     return weight / weight.sum()
 
 
@@ -178,9 +152,6 @@ def test_another_law_would_be_noticed(wrong, swept_at):
     assert invariance({**PLAIN, **wrong}, 1.0, swept_at) < 1e-6
 
 
-# --- ratios ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("below", "above"), [(0.0, 0.3), (0.2, 1.0), (0.5, 0.5), (1.0, 0.0)])
 def test_log_ratio(below, above):
     rng = np.random.default_rng(4)
@@ -196,27 +167,21 @@ def test_log_ratio(below, above):
 def test_log_ratio_of_many_tokens_is_finite():
     plain = oracle.random_model(np.random.default_rng(5), scale=0.0)
     plain["alpha"][:] = 1e-8
-    model = model_of({**plain, "table": np.zeros((3, 3))})
-    document = document_of(model, np.zeros(500, dtype=int))
+    document = document_of(model_of({**plain, "table": np.zeros((3, 3))}), np.zeros(500, dtype=int))
     found = kernels.log_ratio(document, state_of(document, np.zeros(500)), 1e-10, 1.0)
     i = np.arange(1, 500)
     assert found == pytest.approx(np.log((1e-8 + i) / (1e-8 + 1e-10 * i)).sum(), rel=1e-12)
 
 
-# --- many documents -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", [pytest.param(np.int16, marks=pytest.mark.slow), np.int32])
 def test_sweeps_of_documents_are_those_of_each(kind):
     rng = np.random.default_rng(6)
-    plain = oracle.random_model(rng, longest=30)
-    dense = rng.poisson(1.0, (8, 5))
+    plain, dense = oracle.random_model(rng, longest=30), rng.poisson(1.0, (8, 5))
     dense[3] = 0
     model, counts = model_of(plain), sparse.csr_array(dense)
     documents, n_tokens = kernels.documents_of(counts), counts.sum(axis=1)
     assert (np.diff(documents.first_token) == n_tokens).all()
-    longest = int(n_tokens.max())
-    fields = kernels.field_arrays(model, longest)
+    fields = kernels.field_arrays(model, longest := int(n_tokens.max()))
     start = rng.integers(0, 3, n_tokens.sum()).astype(kind)
     found, expected = start.copy(), start.copy()
     kernels.sweep_documents(documents, found, fields, 5, np.random.default_rng(7), 2, 6)

@@ -1,7 +1,5 @@
 """Condensed documents: bounds from below, and fields that are held from them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -46,8 +44,7 @@ nodes = st.lists(st.floats(-6.0, 1.0), min_size=4, max_size=4)
 def test_the_floor_is_below_the_partition_function(weights, node, half_length, length):
     mrf = of_weights(weights, node, half_length)
     truth = log_partition(mrf.node, mrf.interactions.toarray(), length, half_length)
-    floor = condensed_floor(mrf, np.array([length]))[0]
-    assert floor <= truth + gammaln(length + 1) + 1e-9
+    assert condensed_floor(mrf, np.array([length]))[0] <= truth + gammaln(length + 1) + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -64,35 +61,24 @@ def test_a_field_that_condenses_is_held(pairs):
     assert condensed_floor(weaker, np.arange(2, 17)).max() <= MARGIN  # against about 0
 
 
-def test_a_field_that_does_not_condense_stays_as_it_is():
+def test_fields_that_stay_as_they_are():
     mrf = field([(0, 1, 0.1), (1, 2, -0.8), (2, 3, 0.2)], [0.0, -0.5, -1.0, -1.0], 8.0)
     weaker = damp_condensing_interactions(mrf, 40)
     assert (weaker.interactions != mrf.interactions).nnz == 0
     assert (weaker.node == mrf.node).all()
     assert weaker.half_length == mrf.half_length
-
-
-def test_negative_interactions_are_never_changed():
     mrf = field([(1, 2, 3.0), (1, 3, 3.0), (2, 3, -0.2)], [5.0, 0.0, 0.0, 0.0], 10.0)
     weaker = damp_condensing_interactions(mrf, 30)
     assert weaker.interactions[1, 2] < 3.0
     assert weaker.interactions[2, 3] == pytest.approx(-0.2, abs=0)
+    mrf = field([], [0.0, 1.0])
+    assert damp_condensing_interactions(mrf, 20).interactions.nnz == 0
+    assert condensed_floor(mrf, np.array([5]))[0] == -np.inf
+    assert critical_lengths(10.0, 100) == [5, 7, 10, 14, 20]
+    assert (critical_lengths(10.0, 8), critical_lengths(np.inf, 30)) == ([5, 7, 8], [30])
+    assert critical_lengths(1.0, 30) == [2]
 
 
 @pytest.mark.parametrize("longest", [0, 1, 2, 3])
 def test_short_documents(longest):
-    mrf = field([(0, 1, 1.0)], [0.0, 0.0])
-    assert damp_condensing_interactions(mrf, longest).n_words == 2
-
-
-def test_without_interactions_there_is_nothing_to_hold():
-    mrf = field([], [0.0, 1.0])
-    assert damp_condensing_interactions(mrf, 20).interactions.nnz == 0
-    assert condensed_floor(mrf, np.array([5]))[0] == -np.inf
-
-
-def test_critical_lengths():
-    assert critical_lengths(10.0, 100) == [5, 7, 10, 14, 20]
-    assert critical_lengths(10.0, 8) == [5, 7, 8]
-    assert critical_lengths(np.inf, 30) == [30]
-    assert critical_lengths(1.0, 30) == [2]
+    assert damp_condensing_interactions(field([(0, 1, 1.0)], [0.0, 0.0]), longest).n_words == 2

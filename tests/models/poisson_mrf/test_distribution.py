@@ -28,8 +28,7 @@ def dense(mrf):
 def test_log_weight_against_the_oracle(half_length):
     rng = np.random.default_rng(0)
     for n_words in (1, 2, 5):
-        mrf = random_mrf(rng, n_words, half_length)
-        counts = rng.integers(0, 5, size=(7, n_words))
+        mrf, counts = random_mrf(rng, n_words, half_length), rng.integers(0, 5, size=(7, n_words))
         counts[0] = 0
         counts = counts.tolist()
         expected = [oracle.log_bag_weight(mrf.node, dense(mrf), x, half_length) for x in counts]
@@ -69,16 +68,11 @@ def test_without_the_two_the_conditional_would_be_another():
     assert printed != pytest.approx(chance, abs=0.05)
 
 
-def test_without_interactions_it_is_the_multinomial():
-    mrf = Field([0.5, 1.5, -1.0], np.zeros((3, 3)))
-    counts = list(oracle.bags(3, 6))
+def test_without_interactions_and_at_the_half_length():
+    mrf, counts = Field([0.5, 1.5, -1.0], np.zeros((3, 3))), list(oracle.bags(3, 6))
     found = mrf.log_weight(counts) - oracle.log_partition(mrf.node, dense(mrf), 6)
-    expected = multinomial.logpmf(counts, 6, mrf.word_probability)
-    assert_allclose(found, expected, rtol=1e-12)
+    assert_allclose(found, multinomial.logpmf(counts, 6, mrf.word_probability), rtol=1e-12)
     assert_allclose(mrf.token_conditional([3, 1, 1]), mrf.word_probability, rtol=1e-14)
-
-
-def test_half_as_much_at_the_half_length():
     mrf = Field([0.0], [[0.0]], half_length=40.0)
     assert_allclose(mrf.weight([0, 40, 120]), [1.0, 0.5, 0.1], rtol=1e-15)
     for length in (1, 13, 500):
@@ -87,9 +81,8 @@ def test_half_as_much_at_the_half_length():
     assert mrf.with_half_length(7.0).half_length == 7.0
 
 
-def test_normalised_is_the_same_distribution():
-    rng = np.random.default_rng(2)
-    mrf = random_mrf(rng, 4, half_length=5.0)
+def test_normalised_is_the_same_distribution_and_sizes():
+    mrf = random_mrf(np.random.default_rng(2), 4, half_length=5.0)
     other = mrf.normalised()
     assert np.exp(other.node).sum() == pytest.approx(1, rel=1e-14)
     counts = list(oracle.bags(4, 3))
@@ -97,12 +90,8 @@ def test_normalised_is_the_same_distribution():
     assert_allclose(apart, apart[0], rtol=1e-12)  # Θ(L), the same of all
     assert other.half_length == 5.0
     assert_array_equal(dense(other), dense(mrf))
-
-
-def test_sizes():
     mrf = Field([0.1, 0.2, 0.3], PHI)
-    assert (mrf.n_words, mrf.n_interactions) == (3, 2)
-    assert mrf.word_probability.sum() == pytest.approx(1)
+    assert (mrf.n_words, mrf.n_interactions, mrf.word_probability.sum()) == (3, 2, pytest.approx(1))
     assert mrf.interactions.nnz == 4
     stored_zeros = sparse.csr_array(([0.0, 0.4, 0.4], ([0, 0, 1], [0, 1, 0])), shape=(3, 3))
     assert Field(np.zeros(3), stored_zeros).n_interactions == 1
@@ -113,9 +102,8 @@ def test_arrays_of_the_caller_are_neither_changed_nor_kept(as_sparse):
     node, phi = np.array([0.1, 0.2, 0.3]), np.array(PHI)
     given = phi
     if as_sparse:  # unsorted, with an entry in two parts and a stored zero
-        given = sparse.csr_array(
-            ([-0.3, 0.1, 0.3, 0.4, 0.0, -0.3], [2, 1, 1, 0, 2, 0], [0, 3, 5, 6]), shape=(3, 3)
-        )
+        data = ([-0.3, 0.1, 0.3, 0.4, 0.0, -0.3], [2, 1, 1, 0, 2, 0], [0, 3, 5, 6])
+        given = sparse.csr_array(data, shape=(3, 3))
         kept = (given.data.copy(), given.indices.copy(), given.indptr.copy())
     mrf = Field(node, given)
     assert_allclose(dense(mrf), PHI, rtol=1e-15)
@@ -133,29 +121,15 @@ def test_arrays_of_the_caller_are_neither_changed_nor_kept(as_sparse):
         mrf.node[0] = 1.0
 
 
-def test_interactions_that_are_not_symmetric_are_named():
+def test_what_is_no_field_is_refused():
     with pytest.raises(ValueError, match=r"found 0\.4 at \(0, 1\) and 0\.5 at \(1, 0\)"):
         Field(np.zeros(3), [[0, 0.4, 0], [0.5, 0, 0], [0, 0, 0]])
     with pytest.raises(ValueError, match=r"found 0 at \(0, 2\) and 0\.7 at \(2, 0\)"):
         Field(np.zeros(3), [[0, 0, 0], [0, 0, 0], [0.7, 0, 0]])
     with pytest.raises(ValueError, match=r"\(interactions \+ interactions\.T\) / 2"):
         checked_interactions([[0, 1e-300], [0, 0]], 2)
-
-
-def test_a_diagonal_is_named():
     with pytest.raises(ValueError, match=r"zero diagonal, found 0\.25 at \(1, 1\)"):
         Field(np.zeros(2), [[0, 1], [1, 0.25]])
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_what_is_no_number_is_refused(value):
-    with pytest.raises(ValueError, match="interactions must hold finite numbers"):
-        Field(np.zeros(2), [[0, value], [value, 0]])
-    with pytest.raises(ValueError, match="node must hold finite numbers"):
-        Field([0.0, value], np.zeros((2, 2)))
-
-
-def test_shapes_that_do_not_fit_are_refused():
     for node in (np.zeros((2, 1)), 0.0, []):
         with pytest.raises(ValueError, match=r"node must be \(n_words,\)"):
             Field(node, np.zeros((2, 2)))
@@ -170,7 +144,12 @@ def test_shapes_that_do_not_fit_are_refused():
             mrf.token_conditional(others)
 
 
-@pytest.mark.parametrize("half_length", [0, -1.0, np.nan])
-def test_a_half_length_that_is_not_positive_is_refused(half_length):
-    with pytest.raises(ValueError, match="half_length must be positive"):
-        Field(np.zeros(2), np.zeros((2, 2)), half_length)
+def test_what_is_no_number_is_refused():
+    for value in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ValueError, match="interactions must hold finite numbers"):
+            Field(np.zeros(2), [[0, value], [value, 0]])
+        with pytest.raises(ValueError, match="node must hold finite numbers"):
+            Field([0.0, value], np.zeros((2, 2)))
+    for half_length in (0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="half_length must be positive"):
+            Field(np.zeros(2), np.zeros((2, 2)), half_length)

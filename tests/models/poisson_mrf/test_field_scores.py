@@ -1,7 +1,5 @@
 """How probable documents are in each field: against plain sums."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -24,8 +22,7 @@ def model_of(seed=0, n_words=4, longest=8, scale=0.5):
     rng, fields, table = np.random.default_rng(seed), [], []
     for half_length in HALF_LENGTHS:
         upper = np.triu(rng.normal(0.0, scale, (n_words, n_words)), k=1)
-        node = rng.normal(size=n_words)
-        field = Field(node, upper + upper.T, half_length).normalised()
+        field = Field(rng.normal(size=n_words), upper + upper.T, half_length).normalised()
         fields.append(field)
         table.append(
             [
@@ -63,36 +60,27 @@ def test_scores_are_probabilities_of_sequences(monkeypatch, block):
 
 @pytest.mark.parametrize("length", [1, 2, 4])
 def test_scores_of_all_documents_of_a_length_sum_to_one(length):
-    topics = model_of()
-    counts = sparse.csr_array(np.array(list(oracle.bags(4, length))))
+    topics, counts = model_of(), sparse.csr_array(np.array(list(oracle.bags(4, length))))
     bags = field_scores(topics, counts) + log_arrangements(counts)[:, None]
     assert_allclose(np.exp(bags).sum(axis=0), 1.0, rtol=1e-12)
 
 
 def test_without_interactions_they_are_multinomials():
-    rng = np.random.default_rng(0)
-    words = rng.dirichlet(np.ones(4), 2)
+    words = np.random.default_rng(0).dirichlet(np.ones(4), 2)
     none = [Field(np.log(row), sparse.csr_array((4, 4))) for row in words]
-    topics = LPMRFClusters.of_fields(none, np.zeros((2, 2)), np.ones(2))
-    counts = random_counts()
-    found = field_scores(topics, counts) + log_arrangements(counts)[:, None]
-    x = counts.toarray()
+    topics, counts = LPMRFClusters.of_fields(none, np.zeros((2, 2)), np.ones(2)), random_counts()
+    found, x = field_scores(topics, counts) + log_arrangements(counts)[:, None], counts.toarray()
     expected = [multinomial.logpmf(x, x.sum(axis=1), row) for row in words]
     assert_allclose(found.T, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_documents_without_tokens_and_none_at_all():
-    topics = model_of()
-    nothing = sparse.csr_array((2, 4), dtype=np.int64)
+def test_documents_without_tokens_and_longer_than_the_table():
+    topics, nothing = model_of(), sparse.csr_array((2, 4), dtype=np.int64)
     assert_array_equal(field_scores(topics, nothing), np.zeros((2, 3)))
     assert_array_equal(log_arrangements(nothing), np.zeros(2))
     assert field_scores(topics, nothing[:0]).shape == (0, 3)
     assert log_arrangements(nothing[:0]).shape == (0,)
-
-
-def test_documents_longer_than_the_table_are_scored_by_its_extension():
-    topics = model_of(longest=4)
-    counts = random_counts(longest=8)
+    topics, counts = model_of(longest=4), random_counts(longest=8)
     assert counts.sum(axis=1).max() > 4
     longer = LPMRFClusters(
         *(topics.topic_word, topics.edge_topic, topics.edge_words, topics.edge_weight),

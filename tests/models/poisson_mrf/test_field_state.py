@@ -1,7 +1,5 @@
 """What training goes on from, as it is kept and given back."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import numpy as np
@@ -40,33 +38,27 @@ def empty_state():
 
 @pytest.mark.parametrize("make", [full_state, empty_state])
 def test_there_and_back_through_a_file(make, tmp_path):
-    """Text included: `stage` is an array without an axis."""
     state = make()
     named = {name: np.asarray(value) for name, value in vars(state).items()}
     assert set(named) == {each.name for each in fields(state)}
     assert not any(array.dtype.hasobject for array in named.values())
     write_arrays(tmp_path / "state.npz", "test", {}, named)
     _, read = read_arrays(tmp_path / "state.npz", "test")
-    values = {name: v.item() if v.ndim == 0 else v for name, v in read.items()}
-    again = PoissonMRFState(**values)
+    again = PoissonMRFState(**{name: v.item() if v.ndim == 0 else v for name, v in read.items()})
     assert_same_state(again, state)
     for name, value in vars(state).items():
         assert type(getattr(again, name)) is type(value), name
         assert np.asarray(getattr(again, name)).dtype == np.asarray(value).dtype, name
 
 
-def test_the_model():
+def test_the_model_and_the_regressions():
     state = full_state()
     model = state.model(LPMRFClusters)
     assert len(model.edge_topic) > 10
     for name in MODEL_ARRAYS:
         assert_array_equal(getattr(model, name), getattr(state, name))
-
-
-def test_the_regressions():
     _, fitted = fitted_fields()
-    state = carried(full_state())
-    again = state.regressions(0.05, 1e-4)
+    again = carried(full_state()).regressions(0.05, 1e-4)
     assert sum(each.coefficients.nnz for each in again) > 10
     for before, after in zip(fitted.regressions, again, strict=True):
         assert_array_equal(after.intercept, before.intercept)
@@ -80,8 +72,7 @@ def test_fields_that_start_from_their_own_regressions_are_the_same():
     before = full_state().regressions(0.05, 1e-4)
     again = fit_fields(parts, 12, SETTINGS, before=before)
     for one, other in zip(fitted.fields, again.fields, strict=True):
-        found = (one.interactions - other.interactions).toarray()
-        assert np.abs(found).max() < 1e-4
+        assert np.abs((one.interactions - other.interactions).toarray()).max() < 1e-4
     words = parts[0].toarray()
     words[:, 2] = 0  # the word that all depended on is gone
     gone = fit_fields([sparse.csr_array(words)], 12, SETTINGS, before=before[:1])
@@ -89,16 +80,12 @@ def test_fields_that_start_from_their_own_regressions_are_the_same():
     assert not gone.fields[0].interactions[[2]].nnz
 
 
-def test_topics_without_tokens_have_words_that_are_all_alike():
-    parts = [random_counts(), sparse.csr_array((40, 8), dtype=np.int64)]
-    fitted = fit_fields(parts, 12, SETTINGS)
+def test_topics_without_tokens_and_tables_of_short_documents():
+    fitted = fit_fields([random_counts(), sparse.csr_array((40, 8), dtype=np.int64)], 12, SETTINGS)
     assert_array_equal(fitted.fields[1].word_probability, np.full(8, 1 / 8))
     assert fitted.fields[1].n_interactions == 0
     assert_array_equal(fitted.log_partition[1], np.zeros(13))
     assert fitted.fields[0].n_interactions > 0
-
-
-def test_tables_of_short_documents_can_be_gone_on_with():
     single = sparse.csr_array(np.eye(5, dtype=np.int64).repeat(20, axis=0))
     fitted = fit_fields([single], 1, FieldSettings(1e-3, np.inf, 1e-4, "smc", 4, 4))
     assert fitted.fields[0].n_interactions > 0  # words that never meet repel each other
@@ -132,8 +119,7 @@ def test_a_state_of_other_data_is_refused(changed, message):
 
 @pytest.mark.parametrize("name", ["poisson-mrf-gibbs", "poisson-mrf-moves", "poisson-mrf-mixture"])
 def test_rounds_write_to_no_array_of_an_earlier_state(name):
-    case = next(each for each in CASES if each.spec.name == name)
-    model = case.build()
+    model = next(each for each in CASES if each.spec.name == name).build()
     references, kept = [], []
     for _ in model.iterate(random_counts()):
         references.append({**vars(model.state_)})

@@ -1,7 +1,5 @@
 """Mixtures of fields by hard EM."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -25,9 +23,6 @@ QUICK = {"penalty": 0.1, "n_samples": 5, "n_temperatures": 5, "random_state": 0}
 
 def mixture(n_topics=2, **settings):
     return LPMRFMixture(n_topics, **{**QUICK, **settings})
-
-
-# --- without interactions -------------------------------------------------------------------------
 
 
 def hard_em(counts, labels, n_clusters, smoothing=1e-4):
@@ -67,9 +62,6 @@ def test_with_an_infinite_penalty_it_is_hard_em_of_multinomials(seed):
     assert not model.topics_.log_partition.any()
 
 
-# --- stages ---------------------------------------------------------------------------------------
-
-
 def test_the_objective_never_falls_within_a_stage_and_is_that_of_the_topics():
     counts, _ = planted_mixture(0, n_docs=120)
     model = mixture(3)
@@ -82,13 +74,9 @@ def test_the_objective_never_falls_within_a_stage_and_is_that_of_the_topics():
 
 def test_most_rounds_and_least_gain():
     counts = random_counts(0, n_docs=200, n_words=12, rate=1.5)
-    all_rounds = mixture(4, penalty=np.inf).fit(counts).n_iter_
-    assert all_rounds > 3
+    assert mixture(4, penalty=np.inf).fit(counts).n_iter_ > 3
     assert mixture(4, penalty=np.inf, n_iter=3).fit(counts).n_iter_ == 3
     assert mixture(4, penalty=np.inf, tolerance=0.5).fit(counts).n_iter_ == 2
-
-
-# --- what is learned ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("partition", ["smc", pytest.param("envelope", marks=pytest.mark.slow)])
@@ -112,8 +100,7 @@ def test_planted_clusters_and_dependencies_are_found_again(partition):
 def test_no_dependencies_are_found_where_there_are_none():
     none = [Field(f.node, sparse.csr_array((16, 16))) for f in planted_fields()]
     counts, _ = planted_mixture(1, fields=none)
-    model = mixture(length_scale=np.inf).fit(counts)
-    for field in model.topics_.fields:
+    for field in mixture(length_scale=np.inf).fit(counts).topics_.fields:
         for k in range(2):
             assert np.abs(planted_pairs(field, k)).max() < 0.04
 
@@ -122,44 +109,27 @@ def test_no_dependencies_are_found_where_there_are_none():
 def test_fields_are_more_probable_than_multinomials():
     train, test = planted_mixture(1)[0], planted_mixture(2, n_docs=200)[0]
     settings = {"length_scale": np.inf, "n_samples": 20, "n_temperatures": 20}
-    field, multinomial = (
-        mixture(penalty=penalty, **settings).fit(train).topics_.log_joint(test)
-        for penalty in (0.1, np.inf)
-    )
-    gain = np.logaddexp.reduce(field, axis=1) - np.logaddexp.reduce(multinomial, axis=1)
+    models = (mixture(penalty=penalty, **settings).fit(train) for penalty in (0.1, np.inf))
+    field, plain = (np.logaddexp.reduce(m.topics_.log_joint(test), axis=1) for m in models)
+    gain = field - plain
     assert gain.mean() > 4.0 * gain.std() / np.sqrt(200)
 
 
-# --- clusters without documents -------------------------------------------------------------------
-
-
-def test_an_emptied_cluster_takes_the_ten_best_documents():
+def test_emptied_clusters():
     labels, rng = np.zeros(30, dtype=np.int64), np.random.default_rng(0)
     scores = rng.normal(size=(30, 2))
     found = filled(labels, scores)
     assert_array_equal(np.flatnonzero(found == 1), np.sort(np.argsort(-scores[:, 1])[:10]))
     assert not labels.any()
     assert_array_equal(filled(found, scores), found)
-
-
-def test_no_cluster_is_emptied_for_another():
     scores = np.random.default_rng(0).normal(size=(6, 5))
-    found = filled(np.array([4, 4, 4, 4, 4, 2]), scores)
-    assert np.bincount(found, minlength=5).all()
-    assert np.bincount(filled(np.zeros(5, dtype=np.int64), scores[:5]), minlength=5).tolist() == (
-        [1] * 5
-    )
-
-
-def test_fewer_different_documents_than_clusters():
+    assert np.bincount(filled(np.array([4, 4, 4, 4, 4, 2]), scores), minlength=5).all()
+    assert (np.bincount(filled(np.zeros(5, dtype=np.int64), scores[:5]), minlength=5) == 1).all()
     counts = np.tile([[3, 0, 1], [0, 2, 2]], (15, 1))
     with pytest.warns(UserWarning, match="distinct clusters"):
         model = mixture(4).fit(counts)
     assert np.bincount(model.state_.assignment, minlength=4).all()
     assert np.isfinite(model.topics_.log_partition).all()
-
-
-# --- words without tokens, short documents --------------------------------------------------------
 
 
 @pytest.mark.parametrize("longest", [1, 2, 3])
@@ -175,11 +145,13 @@ def test_short_documents(longest, partition):
 
 
 def test_one_word():
-    model = mixture(2).fit(np.arange(1, 9)[:, None])
-    assert_array_equal(model.topics_.topic_word, [[1.0], [1.0]])
+    assert_array_equal(mixture(2).fit(np.arange(1, 9)[:, None]).topics_.topic_word, [[1.0], [1.0]])
 
 
-# --- what is refused ------------------------------------------------------------------------------
+def test_there_are_no_topics_before_the_first_round():
+    model = mixture().resume(random_counts(), None)
+    with pytest.raises(NotFittedError, match="no round yet"):
+        model.transform(random_counts())
 
 
 @pytest.mark.parametrize(
@@ -199,15 +171,6 @@ def test_more_tokens_than_a_document_can_have(bad):
         mixture().fit(counts)
 
 
-def test_there_are_no_topics_before_the_first_round():
-    model = mixture().resume(random_counts(), None)
-    with pytest.raises(NotFittedError, match="no round yet"):
-        model.transform(random_counts())
-
-
-# --- Classic3 -------------------------------------------------------------------------------------
-
-
 def classic3():
     """The published split: training and test documents."""
     counts = sparse.csr_array(sparse.load_npz(shared_file("classic3/bow_3890x1000.npz")))
@@ -225,7 +188,6 @@ def perplexity(scores, counts):
     ("n_topics", "of_test", "of_train"), [(1, 47.3477, 46.3678), (3, 30.2664, 29.5734)]
 )
 def test_multinomials_on_classic3(n_topics, of_test, of_train):
-    """As published, of bags, each document in its best cluster."""
     train, test = classic3()
     topics = LPMRFMixture(n_topics, penalty=np.inf, random_state=0).fit(train).topics_
     found = [perplexity(single_topic_scores(topics, part), part) for part in (test, train)]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import logging
 
@@ -40,15 +38,10 @@ def residuals(counts, fitted):
 
 def total_objective(counts, fitted):
     """Sum of the objectives of all words."""
+    phi = fitted.coefficients.toarray()
     return sum(
-        poisson_lasso.objective(
-            counts,
-            counts[:, s] + fitted.smoothing,
-            fitted.intercept[s],
-            fitted.coefficients[[s]].toarray()[0],
-            fitted.penalty,
-        )
-        for s in range(counts.shape[1])
+        poisson_lasso.objective(counts, y, fitted.intercept[s], phi[s], fitted.penalty)
+        for s, y in enumerate(counts.T + fitted.smoothing)
     )
 
 
@@ -57,9 +50,6 @@ def assert_same_bits(a, b):
         assert_array_equal(getattr(a, name), getattr(b, name))
     for name in ("indptr", "indices", "data"):
         assert_array_equal(getattr(a.coefficients, name), getattr(b.coefficients, name))
-
-
-# --- what is found --------------------------------------------------------------------------------
 
 
 @pytest.mark.shared
@@ -131,12 +121,9 @@ def test_residuals_tell_what_is_not_optimal():
     phi = fitted.coefficients
     settings = (fitted.penalty, fitted.smoothing)
     assert poisson_lasso.kkt_residuals(counts, fitted.intercept, phi, *settings).max() <= 1e-6
-    for intercept, coefficients in (
-        (fitted.intercept + 1e-3, phi),
-        (fitted.intercept, phi * 1.01),
-        (fitted.intercept, phi * 0.0),
-    ):
-        assert poisson_lasso.kkt_residuals(counts, intercept, coefficients, *settings).max() > 1e-4
+    for by, factor in ((1e-3, 1.0), (0.0, 1.01), (0.0, 0.0)):
+        moved = (fitted.intercept + by, phi * factor)
+        assert poisson_lasso.kkt_residuals(counts, *moved, *settings).max() > 1e-4
     assert poisson_lasso.kkt_residuals(counts, fitted.intercept, phi, 0.051, SMOOTHING).max() > 5e-4
     assert poisson_lasso.kkt_residuals(counts, fitted.intercept, phi, 0.05, 0.01).max() > 5e-3
 
@@ -164,14 +151,10 @@ def test_residuals_are_one_sided_slopes_of_the_objective():
         assert_allclose(max(descent) / step, found[s], atol=1e-4)
 
 
-# --- ends of the scale ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_from_the_largest_penalty_on_there_are_no_coefficients(seed):
     counts = dependent_counts(seed=seed)
-    largest = largest_penalty(counts)
-    covariance = np.cov(counts.T, bias=True)
+    largest, covariance = largest_penalty(counts), np.cov(counts.T, bias=True)
     assert_allclose(largest, np.abs(covariance - np.diag(np.diag(covariance))).max())
     for penalty in (largest, 2 * largest, np.inf):
         fitted = fit_nodes(counts, penalty)
@@ -180,19 +163,15 @@ def test_from_the_largest_penalty_on_there_are_no_coefficients(seed):
     assert fit_nodes(counts, 0.99 * largest).coefficients.nnz > 0
 
 
-def test_the_largest_penalty_of_more_words_than_a_block():
+def test_the_largest_penalty_of_more_words_than_a_block_and_of_none_that_depend():
     counts = np.random.default_rng(0).poisson(0.3, (30, 300)).astype(float)
     covariance = np.abs(np.cov(counts.T, bias=True))
     np.fill_diagonal(covariance, 0.0)
     assert_allclose(largest_penalty(sparse.csr_array(counts)), covariance.max())
+    assert (largest_penalty([[3.0, 1.0]]), largest_penalty(np.zeros((4, 3)))) == (0.0, 0.0)
 
 
-def test_no_penalty_is_needed_where_words_do_not_depend_on_each_other():
-    assert largest_penalty([[3.0, 1.0]]) == 0.0
-    assert largest_penalty(np.zeros((4, 3))) == 0.0
-
-
-def test_a_word_that_never_occurs():
+def test_a_word_that_never_occurs_and_one_document():
     counts = dependent_counts()
     counts[:, 2] = 0.0
     fitted = fit_nodes(counts, 0.01, smoothing=1e-3)
@@ -201,9 +180,6 @@ def test_a_word_that_never_occurs():
     assert not phi[2].any()
     assert not phi[:, 2].any()
     assert phi.any()
-
-
-def test_one_document():
     counts = np.array([[3.0, 0.0, 500.0]])
     fitted = fit_nodes(counts, 1e-3)
     assert fitted.coefficients.nnz == 0
@@ -255,15 +231,11 @@ def test_a_step_that_leaves_no_rate_but_one(seed):
     assert fitted.coefficients[0, 1] > 0
 
 
-# --- how it is found ------------------------------------------------------------------------------
-
-
 def test_warm_is_cold():
     counts = dependent_counts(200, 30)
     cold = fit_nodes(counts, 0.03, tolerance=1e-11)
     for other in (0.06, 0.01, np.inf):
-        start = fit_nodes(counts, other)
-        warm = fit_nodes(counts, 0.03, tolerance=1e-11, start=start)
+        warm = fit_nodes(counts, 0.03, tolerance=1e-11, start=fit_nodes(counts, other))
         # 1e-11 over the least curvature of 200 documents, above 1e-4
         assert_allclose(warm.intercept, cold.intercept, atol=1e-7)
         assert_allclose(warm.coefficients.toarray(), cold.coefficients.toarray(), atol=1e-7)
@@ -286,34 +258,25 @@ def test_a_path_goes_down():
 def test_the_objective_falls_with_each_step():
     counts = outlier()
     table_counts, product = counts, counts.T @ (counts[:, 0] + SMOOTHING)
-    columns, rows = sparse.csc_array(table_counts), sparse.csr_array(table_counts)
-    table = working_set.Table(
-        rows.indptr.astype(np.int64),
-        rows.indices.astype(np.int32),
-        rows.data,
-        columns.indptr.astype(np.int64),
-        columns.indices.astype(np.int32),
-        columns.data,
-        counts.sum(axis=0),
-        np.ones(6),
-    )
+    arrays = [
+        array
+        for matrix in (sparse.csr_array(table_counts), sparse.csc_array(table_counts))
+        for array in (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data)
+    ]
+    table = working_set.Table(*arrays, counts.sum(axis=0), np.ones(6))
     words, total = np.arange(1, 6), (counts[:, 0] + SMOOTHING).sum()
     part = working_set.select(table, words, product, total, np.full(50, -1, dtype=np.int32))
     coefficient, penalty = np.zeros(5), 0.01
     values = []
     for _ in range(15):
         predictor = counts[:, 1:] @ coefficient
-        values.append(
-            total / 50 * logsumexp(predictor)
-            - product[1:] @ coefficient / 50
-            + penalty * np.abs(coefficient).sum()
-        )
+        smooth = total / 50 * logsumexp(predictor) - product[1:] @ coefficient / 50
+        values.append(smooth + penalty * np.abs(coefficient).sum())
         predictor = working_set.add_up(part, coefficient)
         now = working_set.exponentials(part, predictor, predictor, 0.0)
         moment = working_set.first_moments(part, now)
         slope = (moment - part.product) / 50
-        hessian = working_set.second_derivatives(part, now, moment)
-        target = coefficient.copy()
+        hessian, target = working_set.second_derivatives(part, now, moment), coefficient.copy()
         working_set.minimise_model(hessian, slope.copy(), target, penalty, 1e-9)
         promised = slope @ (target - coefficient)
         promised += penalty * (np.abs(target).sum() - np.abs(coefficient).sum())
@@ -328,8 +291,7 @@ def test_exponentials():
     x = np.concatenate([-np.geomspace(1e-12, 699, 2000), [0.0]])
     found = x.copy()
     working_set.fill_exp(found)
-    error = np.abs(found / np.exp(x) - 1.0)
-    assert (error <= np.finfo(float).eps * (4.0 + np.abs(x))).all()
+    assert (np.abs(found / np.exp(x) - 1.0) <= np.finfo(float).eps * (4.0 + np.abs(x))).all()
     far = np.array([-1e4, -np.inf])
     working_set.fill_exp(far)
     assert (far < 1e-300).all()
@@ -345,8 +307,7 @@ def test_threads_change_no_bit(n_jobs):
 
 def test_counts_of_any_kind():
     counts = dependent_counts()
-    alone = fit_nodes(counts, 0.05)
-    twice = sparse.coo_array(counts / 2)
+    alone, twice = fit_nodes(counts, 0.05), sparse.coo_array(counts / 2)
     rows, columns = np.concatenate([twice.coords, twice.coords], axis=1)
     halves = sparse.coo_array((np.tile(twice.data, 2), (rows, columns)), shape=counts.shape)
     for other in (sparse.csc_array(counts.astype(np.int32)), counts.tolist(), halves):
@@ -365,19 +326,13 @@ def test_what_is_not_reached_is_said(caplog):
     assert fitted.kkt_residual.max() < 1e-13
 
 
-# --- the field ------------------------------------------------------------------------------------
-
-
 def test_the_field_halves_and_averages():
-    counts = dependent_counts()
-    fitted = fit_nodes(counts, 0.05)
-    field = fitted.field(half_length=30.0)
-    phi = fitted.coefficients.toarray()
+    fitted = fit_nodes(dependent_counts(), 0.05)
+    field, phi = fitted.field(half_length=30.0), fitted.coefficients.toarray()
     assert_allclose(field.interactions.toarray(), (phi + phi.T) / 4)
     assert_allclose(field.node - field.node[0], fitted.intercept - fitted.intercept[0])
     assert_allclose(np.exp(field.node).sum(), 1.0)
-    assert field.half_length == 30.0
-    assert fitted.field().half_length == np.inf
+    assert (field.half_length, fitted.field().half_length) == (30.0, np.inf)
 
 
 def test_coefficients_are_stored_plainly():
@@ -393,15 +348,11 @@ def test_coefficients_are_stored_plainly():
 @pytest.mark.slow
 def test_the_papers_number_of_nonzeros():
     counts = sparse.load_npz(shared_file("classic3/bow_3890x1000.npz")).tocsr()
-    order = np.argsort(np.random.RandomState(1).rand(3890))
-    train = counts[order[389:]]
+    train = counts[np.argsort(np.random.RandomState(1).rand(3890))[389:]]
     fitted = fit_nodes(train, 0.00297635, tolerance=1e-8)
     assert residuals(train, fitted).max() <= 1e-8
     # The authors' 78,396; λ is given to six digits, which a few of them hang on.
     assert abs(fitted.field().interactions.nnz - 78396) <= 20
-
-
-# --- refusals -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("penalty", [0.0, -1.0, np.nan])
@@ -416,47 +367,32 @@ def test_a_penalty_must_be_positive(penalty):
 @pytest.mark.parametrize("name", ["smoothing", "tolerance"])
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
 def test_settings_out_of_their_range(name, value):
-    with pytest.raises(ValueError, match=name):
-        fit_nodes(dependent_counts(), 0.1, **{name: value})
-    with pytest.raises(ValueError, match=name):
-        fit_path(dependent_counts(), [0.1], **{name: value})
+    for call, penalty in ((fit_nodes, 0.1), (fit_path, [0.1])):
+        with pytest.raises(ValueError, match=name):
+            call(dependent_counts(), penalty, **{name: value})
 
 
-@pytest.mark.parametrize(
-    ("counts", "said"),
-    [
+def test_counts_starts_and_threads_that_are_refused():
+    for counts, said in (
         (np.empty((0, 3)), "found \\(0, 3\\)"),
         (np.empty((3, 0)), "found \\(3, 0\\)"),
         ([[1.0, -2.0]], "negative, found -2"),
         ([[1.0, np.nan]], "finite"),
         ([[1.0, np.inf]], "finite"),
-    ],
-)
-def test_counts_that_are_none(counts, said):
-    for refused in (
-        lambda: fit_nodes(counts, 0.1),
-        lambda: fit_path(counts, [0.1]),
-        lambda: largest_penalty(counts),
     ):
-        with pytest.raises(ValueError, match=said):
-            refused()
-
-
-def test_a_start_of_other_words():
+        for call in (fit_nodes, fit_path, lambda counts, _: largest_penalty(counts)):
+            with pytest.raises(ValueError, match=said):
+                call(counts, [0.1] if call is fit_path else 0.1)
     start = fit_nodes(dependent_counts(n_words=5), 0.1)
     with pytest.raises(ValueError, match="start is of 5 words"):
         fit_nodes(dependent_counts(n_words=6), 0.1, start=start)
-
-
-def test_threads_must_be_a_number():
     with pytest.raises((TypeError, ValueError), match="n_jobs"):
         fit_nodes(dependent_counts(), 0.1, n_jobs=0)
 
 
 @pytest.mark.parametrize("column", [0.0, 2.0])
 def test_a_start_on_a_word_without_slope_is_given_up(column):
-    rng = np.random.default_rng(4)
-    counts = rng.poisson(1.0, (30, 4)).astype(float)
+    counts = np.random.default_rng(4).poisson(1.0, (30, 4)).astype(float)
     start = fit_nodes(counts, 0.01)
     assert start.coefficients[0, 3] != 0
     counts[:, 3] = column

@@ -1,7 +1,5 @@
 """Tables of partition functions, against enumeration and their definitions."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 import numpy as np
@@ -27,17 +25,9 @@ def random_field(seed, n_words=4, half_length=np.inf, scale=0.1):
 
 def exact_at(field, lengths):
     """A_L + log L! - L logsumexp θ of each length."""
-    return np.array(
-        [
-            log_partition(field, int(length), "exact").log_partition
-            + gammaln(length + 1.0)
-            - length * logsumexp(field.node)
-            for length in lengths
-        ]
-    )
-
-
-# --- interpolated ---------------------------------------------------------------------------------
+    logs = [log_partition(field, int(length), "exact").log_partition for length in lengths]
+    lengths = np.asarray(lengths)
+    return np.array(logs) + gammaln(lengths + 1.0) - lengths * logsumexp(field.node)
 
 
 @pytest.mark.parametrize("half_length", [np.inf, 5.0])
@@ -66,11 +56,7 @@ def test_estimates_are_enumerated_ones_in_the_mean(half_length):
         return (ratio.mean(axis=0) - 1.0) / (ratio.std(axis=0, ddof=1) / np.sqrt(30))
 
     assert np.abs(off(field)).max() < 4.0
-    wrong = Field(field.node, field.interactions / 2, half_length)
-    assert np.abs(off(wrong)).min() > 6.0
-
-
-# --- envelope -------------------------------------------------------------------------------------
+    assert np.abs(off(Field(field.node, field.interactions / 2, half_length))).min() > 6.0
 
 
 @pytest.mark.parametrize("half_length", [np.inf, 6.0])
@@ -99,17 +85,27 @@ def test_the_envelope_of_documents_of_one_token_is_that_of_two():
     assert_allclose(table[2], estimate)
 
 
-# --- both -----------------------------------------------------------------------------------------
+def test_settings_and_the_former_name_of_smc():
+    for settings, message in (
+        ({"kind": "exact"}, r"partition must be one of \('smc', 'envelope'\)"),
+        ({"n_samples": 0}, "n_samples = 0"),
+        ({"n_temperatures": 1}, "n_temperatures = 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            partition_table(random_field(0), 5, mean_length=3.0, **settings)
+    with pytest.deprecated_call(match='"grown" is now "smc"'):
+        former = partition_table(random_field(0), 5, "grown", mean_length=3.0, n_samples=3)
+    assert (former == partition_table(random_field(0), 5, mean_length=3.0, n_samples=3)).all()
 
 
 @pytest.mark.parametrize("kind", tables.PARTITIONS)
-def test_without_interactions_all_is_zero(kind):
+def test_tables_without_interactions_and_with_a_constant_in_theta(kind):
     field = Field([0.3, -2.0, 1.0], sparse.csr_array((3, 3)), 7.0)
     assert_array_equal(partition_table(field, 9, kind, mean_length=4.0), np.zeros(10))
-
-
-@pytest.mark.parametrize("kind", tables.PARTITIONS)
-def test_threads_change_no_bit_and_seeds_do(kind):
+    field = random_field(0)
+    shifted = Field(field.node + 5.0, field.interactions)
+    one, two = (partition_table(f, 9, kind, mean_length=9.0, **SMALL) for f in (field, shifted))
+    assert_allclose(one, two, rtol=1e-9, atol=1e-12)
     field = random_field(0)
     one, two, other = (
         partition_table(field, 25, kind, mean_length=9.0, seed=seed, n_jobs=n_jobs, **SMALL)
@@ -119,38 +115,10 @@ def test_threads_change_no_bit_and_seeds_do(kind):
     assert (one[3:] != other[3:]).all()
 
 
-@pytest.mark.parametrize("kind", tables.PARTITIONS)
-def test_a_constant_in_theta_changes_nothing(kind):
-    field = random_field(0)
-    shifted = Field(field.node + 5.0, field.interactions)
-    one, two = (partition_table(f, 9, kind, mean_length=9.0, **SMALL) for f in (field, shifted))
-    assert_allclose(one, two, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"kind": "exact"}, r"partition must be one of \('smc', 'envelope'\)"),
-        ({"n_samples": 0}, "n_samples = 0"),
-        ({"n_temperatures": 1}, "n_temperatures = 1"),
-    ],
-)
-def test_settings_out_of_range_are_refused(settings, message):
-    with pytest.raises(ValueError, match=message):
-        partition_table(random_field(0), 5, mean_length=3.0, **settings)
-
-
-def test_the_former_name_of_smc_warns():
-    with pytest.deprecated_call(match='"grown" is now "smc"'):
-        former = partition_table(random_field(0), 5, "grown", mean_length=3.0, n_samples=3)
-    assert (former == partition_table(random_field(0), 5, mean_length=3.0, n_samples=3)).all()
-
-
 def test_a_table_is_not_below_the_bound_of_jensen(caplog):
     phi = np.array([[0.0, 0.4], [0.4, 0.0]])
     mrf = Field(np.log([0.5, 0.5]), phi, 20.0)
-    stuck = np.zeros((4, 31))
-    with mock.patch.object(tables, "smc_log_weights", return_value=stuck):
+    with mock.patch.object(tables, "smc_log_weights", return_value=np.zeros((4, 31))):
         table = partition_table(mrf, 30, mean_length=10.0, n_samples=4)
     lengths = np.arange(31)
     bound = mrf.weight(lengths) * lengths * (lengths - 1) * 0.2

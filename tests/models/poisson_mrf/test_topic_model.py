@@ -1,7 +1,5 @@
 """Topic models of fields, by moves and by Gibbs sampling."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -30,15 +28,8 @@ from tests.models.poisson_mrf.test_mixture import classic3
 from tests.models.states import assert_same_state
 from tests.oracles.simulated import block_topics, simulated_documents
 
-QUICK = {
-    "penalty": 0.1,
-    "n_samples": 5,
-    "n_temperatures": 5,
-    "n_iter": 4,
-    "n_sweeps": 3,
-    "lda_sweeps": 8,
-    "random_state": 0,
-}
+QUICK = {"penalty": 0.1, "n_samples": 5, "n_temperatures": 5, "n_iter": 4, "random_state": 0}
+SWEEPS = {"n_sweeps": 3, "lda_sweeps": 8}
 BOTH = pytest.mark.parametrize("assignments", ["gibbs", "moves"])
 ALL = pytest.mark.parametrize("assignments", ["gibbs", "moves", "mixture"])
 
@@ -51,36 +42,22 @@ def mixed_counts(seed=0):
 
 def topic_model(assignments, n_topics=2, **settings):
     """A topic model, or a mixture, "single" one of a single cluster."""
-    settings = {**QUICK, **settings}
     if assignments in STAGES:
-        return LPMRFTopicModel(n_topics, assignments=assignments, **settings)
-    for name in ("n_sweeps", "lda_sweeps"):
-        del settings[name]
-    return LPMRFMixture(1 if assignments == "single" else n_topics, **settings)
+        return LPMRFTopicModel(n_topics, assignments=assignments, **{**QUICK, **SWEEPS, **settings})
+    return LPMRFMixture(1 if assignments == "single" else n_topics, **{**QUICK, **settings})
 
 
-# --- stages ---------------------------------------------------------------------------------------
+BEFORE = {"single": "", "mixture": "mixture", "moves": "mixture multinomial", "gibbs": "lda"}
 
 
-@pytest.mark.parametrize(
-    ("assignments", "penalty", "expected"),
-    [
-        ("single", 0.1, ["fields"]),
-        ("single", np.inf, ["mixture"]),
-        ("mixture", 0.1, ["mixture", "fields"]),
-        ("mixture", np.inf, ["mixture"]),
-        ("moves", 0.1, ["mixture", "multinomial", "fields"]),
-        ("moves", np.inf, ["mixture", "multinomial"]),
-        ("gibbs", 0.1, ["lda", "fields"]),
-        ("gibbs", np.inf, ["lda"]),
-    ],
-)
-def test_stages(assignments, penalty, expected):
+@pytest.mark.parametrize("assignments", BEFORE)
+@pytest.mark.parametrize("penalty", [0.1, np.inf])
+def test_stages(assignments, penalty):
+    expected = [*BEFORE[assignments].split(), *(["fields"] if penalty < 1 else [])] or ["mixture"]
     model = topic_model(assignments, penalty=penalty)
     steps = list(model.iterate(random_counts(rate=1.2)))
     stages = [step.stage for step in steps]
-    assert list(dict.fromkeys(stages)) == expected
-    assert stages == sorted(stages, key=expected.index)
+    assert (list(dict.fromkeys(stages)), stages) == (expected, sorted(stages, key=expected.index))
     assert model.state_.stage == "done"
     assert [step.n_rounds for step in steps] == list(range(1, len(steps) + 1))
     assert [step.n_documents for step in steps] == list(range(40, 40 * len(steps) + 1, 40))
@@ -91,19 +68,13 @@ def test_stages(assignments, penalty, expected):
         assert stages.count("fields") == (4 if "fields" in expected else 0)
 
 
-# --- by moves -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_the_objective_of_multinomials_never_falls(seed):
-    """Nor when the topic model takes over from the mixture, but for rounding."""
     counts = mixed_counts(seed)
     model = topic_model("moves", 3, penalty=np.inf, random_state=seed, n_iter=50)
     steps = list(model.iterate(counts))
-    first, second = (
-        [step.objective for step in steps if step.stage == stage]
-        for stage in ("mixture", "multinomial")
-    )
+    stages = ("mixture", "multinomial")
+    first, second = ([step.objective for step in steps if step.stage == s] for s in stages)
     assert (np.diff(first) >= 0).all()
     assert (np.diff(second) >= 0).all()
     assert len(second) > 2
@@ -119,8 +90,7 @@ def test_multinomials_of_topics_are_mean_counts_of_their_shares():
     split, topics = model.state_.assignment, model.topics_
     assert_array_equal(split.sum(axis=1), counts.data)
     assert ((split > 0).sum(axis=0) > 50).all()
-    rows = np.repeat(np.arange(80), np.diff(counts.indptr))
-    objective = 0.0
+    rows, objective = np.repeat(np.arange(80), np.diff(counts.indptr)), 0.0
     for k in range(3):
         z = sparse.csr_array((split[:, k], (rows, counts.indices)), shape=counts.shape).toarray()
         means = z[z.sum(axis=1) > 0].mean(axis=0) + 1e-4
@@ -144,11 +114,7 @@ def test_the_objective_of_fields_never_falls_and_is_that_of_their_matrices():
     assert_allclose(again.objective.sum(), fields[-1], rtol=1e-12)
 
 
-# --- by sampling ----------------------------------------------------------------------------------
-
-
 def test_without_interactions_it_is_lda_by_gibbs_sampling():
-    """To the bit, though in rounds of three sweeps."""
     counts = random_counts(rate=1.2)
     model = topic_model("gibbs", 3, penalty=np.inf).fit(counts)
     settings = {"learn_priors": "both", "n_iter": 8, "burn_in": 7, "random_state": 0}
@@ -171,8 +137,7 @@ def test_topics_of_blocks_are_found_by_sampling():
 
 
 def test_alpha_is_the_most_likely():
-    rng = np.random.default_rng(0)
-    alpha = np.array([0.1, 0.5, 2.0])
+    rng, alpha = np.random.default_rng(0), np.array([0.1, 0.5, 2.0])
     lengths = np.array([rng.multinomial(50, rng.dirichlet(alpha)) for _ in range(3000)])
     found = np.full(3, 0.3)
     for _ in range(10):
@@ -182,14 +147,10 @@ def test_alpha_is_the_most_likely():
     assert_allclose(alpha_of(lengths[:, ::-1], found[::-1]), found[::-1], rtol=1e-3)
 
 
-# --- what is learned ------------------------------------------------------------------------------
-
-
 def planted_and_median(assignments, counts, shares):
     """Of each topic's own words: Φ of the planted pairs, and the median and least of all pairs."""
-    model = topic_model(
-        assignments, length_scale=np.inf, lda_sweeps=60, n_sweeps=10, n_iter=3, n_samples=20
-    )
+    sweeps = {"lda_sweeps": 60, "n_sweeps": 10, "n_iter": 3}
+    model = topic_model(assignments, length_scale=np.inf, n_samples=20, **sweeps)
     found = model.fit(counts).transform(counts)
     topic_of = (shares.T @ found).argmax(axis=1)
     assert sorted(topic_of) == [0, 1]
@@ -204,9 +165,8 @@ def planted_and_median(assignments, counts, shares):
 @pytest.mark.slow
 @pytest.mark.parametrize("assignments", ["gibbs", pytest.param("moves", marks=pytest.mark.slow)])
 def test_planted_topics_and_dependencies_are_found_again(assignments):
-    for attraction, repulsion, median, least in planted_and_median(
-        assignments, *planted_topic_model(1)
-    ):
+    planted = planted_topic_model(1)
+    for attraction, repulsion, median, least in planted_and_median(assignments, *planted):
         assert attraction > median + 0.04
         assert repulsion == least < -0.02
 
@@ -216,20 +176,15 @@ def test_planted_topics_and_dependencies_are_found_again(assignments):
 def test_planted_pairs_are_like_others_where_there_are_none(assignments):
     """Whose Φ is above 0: lengths of topics vary by more than those of a Poisson distribution."""
     none = [Field(f.node, sparse.csr_array((16, 16))) for f in planted_fields()]
-    for attraction, repulsion, median, least in planted_and_median(
-        assignments, *planted_topic_model(1, fields=none)
-    ):
+    planted = planted_topic_model(1, fields=none)
+    for attraction, repulsion, median, least in planted_and_median(assignments, *planted):
         assert attraction < median + 0.04
         assert repulsion >= least > -0.02
-
-
-# --- topics and words without tokens --------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 @BOTH
 def test_more_topics_than_there_is_use_for(assignments):
-    """Some lose all of their tokens; training goes on."""
     counts = np.tile([[4, 0, 0], [0, 3, 0], [0, 0, 5]], (4, 1)) + np.eye(12, 3, dtype=int)
     model = topic_model(assignments, 8, n_iter=6).fit(counts)
     assert model.state_.stage == "done"
@@ -238,8 +193,7 @@ def test_more_topics_than_there_is_use_for(assignments):
     assert_allclose(topics.topic_word.sum(axis=1), 1.0)
     assert_allclose(model.transform(counts).sum(axis=1), 1.0)
     if assignments == "gibbs":
-        n_kept = np.bincount(model.state_.assignment, minlength=8)
-        assert (n_kept == 0).any()
+        assert (np.bincount(model.state_.assignment, minlength=8) == 0).any()
 
 
 @ALL
@@ -275,9 +229,6 @@ def test_one_topic_and_one_word(assignments, partition):
     assert_array_equal(of_a_word.topics_.topic_word, [[1.0]])
 
 
-# --- shares ---------------------------------------------------------------------------------------
-
-
 def test_parts_of_splits_and_of_tokens():
     counts = sparse.csr_array([[2, 0, 3], [0, 0, 0], [0, 1, 0]])
     expected = [[[1, 0, 0], [0, 0, 0], [0, 1, 0]], [[1, 0, 3], [0, 0, 0], [0, 0, 0]]]
@@ -291,23 +242,15 @@ def test_parts_of_splits_and_of_tokens():
     assert counts.nnz == 3
 
 
-# --- counts ---------------------------------------------------------------------------------------
-
-
 @ALL
 def test_what_it_is_given_stays_as_it_is(assignments):
     data = np.array([1.0, 0.0, 2.4, 0.3, 3.0, 1.0])
     counts = sparse.csr_array((data, [0, 1, 2, 0, 1, 2], [0, 3, 4, 6]), shape=(3, 3))
-    kept = counts.copy()
-    model = topic_model(assignments).fit(counts)
+    kept, model = counts.copy(), topic_model(assignments).fit(counts)
     model.transform(counts)
     for name in ("data", "indices", "indptr"):
         assert_array_equal(getattr(counts, name), getattr(kept, name))
-    whole = topic_model(assignments).fit([[1, 0, 2], [0, 3, 1]])
-    assert_same_state(model.state_, whole.state_)
-
-
-# --- what is refused ------------------------------------------------------------------------------
+    assert_same_state(model.state_, topic_model(assignments).fit([[1, 0, 2], [0, 3, 1]]).state_)
 
 
 def test_a_state_of_another_kind_or_of_other_data_is_refused():
@@ -323,17 +266,12 @@ def test_a_state_of_another_kind_or_of_other_data_is_refused():
         topic_model("moves").resume(counts, first)
 
 
-# --- Classic3 -------------------------------------------------------------------------------------
-
-
 @pytest.mark.shared
 @pytest.mark.slow
 def test_multinomials_on_classic3():
-    """As published, of bags, each document's tokens shared out at their best, anew."""
     train, test = classic3()
     settings = {"penalty": np.inf, "n_iter": 100, "random_state": 0}
     topics = LPMRFTopicModel(3, assignments="moves", **settings).fit(train).topics_
-    found = [
-        np.exp(-map_assignment(topics, part).objective.sum() / part.sum()) for part in (test, train)
-    ]
-    assert_allclose(found, [30.0307, 29.4082], rtol=0, atol=1e-3)
+    for part, expected in ((test, 30.0307), (train, 29.4082)):
+        found = np.exp(-map_assignment(topics, part).objective.sum() / part.sum())
+        assert_allclose(found, expected, rtol=0, atol=1e-3)

@@ -1,7 +1,5 @@
 """Models that are made of several fields: what they hold, and what they refuse."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -45,34 +43,28 @@ def assert_same(one, other):
         assert_array_equal(value, getattr(other, name), err_msg=name)
 
 
-# --- fields ---------------------------------------------------------------------------------------
-
-
-def test_fields():
-    topics = model()
-    first, second = topics.fields
+def test_fields_and_neighbours():
+    first, second = model().fields
     phi = np.zeros((4, 4))
     phi[[0, 1, 1, 3], [1, 0, 3, 1]] = [0.3, 0.3, -0.2, -0.2]
     assert_array_equal(first.interactions.toarray(), phi)
     assert_allclose(first.word_probability, [0.1, 0.2, 0.3, 0.4])
-    assert first.half_length == 4.0
-    assert second.n_interactions == 1
-    assert second.interactions[2, 3] == 0.5
+    assert (first.half_length, second.n_interactions, second.interactions[2, 3]) == (4.0, 1, 0.5)
     assert np.isinf(second.half_length)
-
-
-def test_neighbours_are_the_fields_rows():
     topics = model()
     start, word, weight = topics.neighbours
     assert len(start) == 2 * 4 + 1
     for k, field in enumerate(topics.fields):
         for s in range(4):
-            row = np.zeros(4)
-            entries = slice(start[k * 4 + s], start[k * 4 + s + 1])
+            row, entries = np.zeros(4), slice(start[k * 4 + s], start[k * 4 + s + 1])
             assert (np.diff(word[entries]) > 0).all()
             row[word[entries]] = weight[entries]
             assert_array_equal(row, field.interactions[[s]].toarray().ravel())
     assert start[-1] == len(word) == 6
+    field = Field([0.0, 1.0, 2.0], sparse.csr_array((3, 3)))
+    topics = LPMRFClusters.of_fields([field, field], np.zeros((2, 2)), [1.0, 1.0])
+    assert (topics.edge_words.shape, len(topics.neighbours.word)) == ((0, 2), 0)
+    assert topics.fields[1].n_interactions == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -82,14 +74,6 @@ def test_there_and_back_through_fields(kind):
     assert_allclose(again.topic_word, topics.topic_word, rtol=1e-15)
     for name in ("edge_topic", "edge_words", "edge_weight", "half_length", "log_partition"):
         assert_array_equal(getattr(again, name), getattr(topics, name), err_msg=name)
-
-
-def test_fields_without_edges():
-    field = Field([0.0, 1.0, 2.0], sparse.csr_array((3, 3)))
-    topics = LPMRFClusters.of_fields([field, field], np.zeros((2, 2)), [1.0, 1.0])
-    assert topics.edge_words.shape == (0, 2)
-    assert len(topics.neighbours.word) == 0
-    assert topics.fields[1].n_interactions == 0
 
 
 def test_edges_are_put_in_order_and_arrays_belong_to_the_model():
@@ -107,14 +91,33 @@ def test_edges_are_put_in_order_and_arrays_belong_to_the_model():
             array[...] = 0
 
 
-def test_rows_are_normalised_unless_they_are():
+def test_rows_are_normalised_and_what_is_no_model_is_refused():
     weights = np.array([[1.0, 2.0, 3.0, 4.0], [0.25, 0.25, 0.4, 0.1]])
     assert_allclose(model(topic_word=weights).topic_word, arrays()["topic_word"], rtol=1e-15)
     topics = model(topic_word=np.random.default_rng(0).dirichlet(np.ones(4), 2))
     assert_same(LPMRFTopics(**arrays_of(topics)), topics)
-
-
-# --- words in another order -----------------------------------------------------------------------
+    one, two = [0, 1], [2, 3]
+    for name, values, message in (
+        ("edge_topic", ([0, 0, 2], [0, -1, 1]), "a topic or a word that there is not"),
+        ("edge_words", ([one, [1, 4], two], [one, [-1, 3], two]), "a topic or a word that there"),
+        ("edge_words", ([one, [3, 1], two], [one, [3, 3], two]), "must be below the second"),
+        ("edge_words", ([one, one, two],), "a pair of words is twice"),
+        ("edge_words", ([one, [1, 3]],), "of as many edges"),
+        ("edge_topic", ([0, 0],), "of as many edges"),
+        ("edge_weight", ([0.3, np.nan, 0.5], [0.3, np.inf, 0.5]), "edge_weight must hold finite"),
+        ("topic_word", ([[0.0, 0.5, 0.3, 0.2]] * 2,), "topic_word must be positive"),
+        ("topic_word", ([[-0.1, 0.5, 0.3, 0.2]] * 2,), "none negative"),
+        ("topic_word", ([[0.1, 0.5, 0.3, 0.2]] * 3,), "half_length"),
+        ("half_length", ([0.0, 1.0], [np.nan, 1.0]), "half_length must be positive"),
+        ("prior", ([0.0, 1.0], [np.inf, 1.0]), "prior must be positive and finite"),
+        ("prior", ([1.0],), "prior"),
+        ("log_partition", ([[0.0], [0.0]], [[0.0] * 3], [[0, np.nan], [0, 0]]), "must be finite"),
+    ):
+        for value in values:
+            with pytest.raises(ValueError, match=message):
+                model(**{name: np.array(value)})
+    topics = model(edge_words=np.array([[0, 1], [2, 3], [2, 3]]))
+    assert [field.n_interactions for field in topics.fields] == [2, 1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -137,49 +140,6 @@ def test_some_of_the_words_are_refused(order):
         model().with_words(np.array(order, dtype=np.intp))
 
 
-# --- what is refused ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"edge_topic": [0, 0, 2]}, "a topic or a word that there is not"),
-        ({"edge_topic": [0, -1, 1]}, "a topic or a word that there is not"),
-        ({"edge_words": [[0, 1], [1, 4], [2, 3]]}, "a topic or a word that there is not"),
-        ({"edge_words": [[0, 1], [-1, 3], [2, 3]]}, "a topic or a word that there is not"),
-        ({"edge_words": [[0, 1], [3, 1], [2, 3]]}, "must be below the second"),
-        ({"edge_words": [[0, 1], [3, 3], [2, 3]]}, "must be below the second"),
-        ({"edge_words": [[0, 1], [0, 1], [2, 3]]}, "a pair of words is twice"),
-        ({"edge_words": [[0, 1], [1, 3]]}, "of as many edges"),
-        ({"edge_topic": [0, 0]}, "of as many edges"),
-        ({"edge_weight": [0.3, np.nan, 0.5]}, "edge_weight must hold finite numbers"),
-        ({"edge_weight": [0.3, np.inf, 0.5]}, "edge_weight must hold finite numbers"),
-        ({"topic_word": [[0.0, 0.5, 0.3, 0.2]] * 2}, "topic_word must be positive"),
-        ({"topic_word": [[-0.1, 0.5, 0.3, 0.2]] * 2}, "none negative"),
-        ({"topic_word": [[0.1, 0.5, 0.3, 0.2]] * 3}, "half_length"),
-        ({"half_length": [0.0, 1.0]}, "half_length must be positive"),
-        ({"half_length": [np.nan, 1.0]}, "half_length must be positive"),
-        ({"prior": [0.0, 1.0]}, "prior must be positive and finite"),
-        ({"prior": [np.inf, 1.0]}, "prior must be positive and finite"),
-        ({"prior": [1.0]}, "prior"),
-        ({"log_partition": [[0.0], [0.0]]}, "log_partition must be finite"),
-        ({"log_partition": [[0.0, 0.0, 0.0]]}, "log_partition must be finite"),
-        ({"log_partition": [[0.0, np.nan], [0.0, 0.0]]}, "log_partition must be finite"),
-    ],
-)
-def test_what_is_no_model_is_refused(changed, message):
-    with pytest.raises(ValueError, match=message):
-        model(**{name: np.array(value) for name, value in changed.items()})
-
-
-def test_the_same_pair_in_two_topics_is_none_twice():
-    topics = model(edge_words=np.array([[0, 1], [2, 3], [2, 3]]))
-    assert [field.n_interactions for field in topics.fields] == [2, 1]
-
-
-# --- partition functions of other lengths ---------------------------------------------------------
-
-
 def test_tables_are_cut_and_gone_on_with():
     topics = model()
     assert_array_equal(topics.log_partition_to(2), np.array(TABLE)[:, :3])
@@ -195,9 +155,6 @@ def test_tables_are_cut_and_gone_on_with():
     assert (np.abs(longer[:, 50]) > np.abs(longer[:, 3])).all()
 
 
-# --- what documents have of topics ----------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_shares_sum_to_one(kind):
     topics, counts = model(kind), random_counts()
@@ -211,11 +168,10 @@ def test_shares_sum_to_one(kind):
     stored = counts.copy()
     topics.transform(stored)
     assert_array_equal(stored.toarray(), counts.toarray())
-    nothing = topics.transform(np.zeros((1, 4)))[0]
-    assert_allclose(nothing, topics.prior / topics.prior.sum())
+    assert_allclose(topics.transform(np.zeros((1, 4)))[0], topics.prior / topics.prior.sum())
 
 
-def test_components_by_bayes_rule():
+def test_topics_by_bayes_rule_and_by_the_best_split():
     topics = model(LPMRFClusters)
     assert_allclose(topics.component_share, [0.25, 0.75])
     counts, expected = random_counts(), np.zeros((12, 2))
@@ -227,17 +183,11 @@ def test_components_by_bayes_rule():
             expected[d, k] += field.node @ x + weight * (x @ field.interactions @ x)
     assert_allclose(topics.log_joint(counts), expected, rtol=1e-12)
     assert_allclose(topics.transform(counts), softmax(expected, axis=1), rtol=1e-10)
-
-
-def test_topics_by_the_best_split():
     topics, counts = model(), random_counts()
     assert_array_equal(topics.alpha, [0.5, 1.5])
     lengths = map_assignment(topics, counts).lengths
     expected = (lengths + topics.alpha) / (counts.sum(axis=1)[:, None] + 2.0)
     assert_allclose(topics.transform(counts), expected, rtol=1e-12)
-
-
-def test_share_of_words_and_top_words():
     topics = model()
     assert_allclose(topics.word_share, 0.25 * topics.topic_word[0] + 0.75 * topics.topic_word[1])
     assert_array_equal(topics.top_words(2), [[3, 2], [2, 0]])

@@ -34,8 +34,7 @@ def test_equals_the_naive_fixed_point(seed, cap):
 
 def run(function, counts, weight, alpha, cap=20):
     matrix = sparse.csr_array(counts)
-    documents = documents_of(matrix)
-    gamma = alpha + counts.sum(axis=1, keepdims=True) / len(alpha)
+    documents, gamma = documents_of(matrix), alpha + counts.sum(axis=1, keepdims=True) / len(alpha)
     theta, ratio = np.empty_like(gamma), np.empty(matrix.nnz)
     given = read_only(weight), read_only(alpha)
     iterations = function(documents, 0, len(counts), *given, cap, 1e-3, gamma, theta, ratio)
@@ -53,8 +52,7 @@ def test_compiled_and_python_agree():
 def test_only_the_asked_rows_are_touched():
     counts, weight, alpha = tiny(3)
     matrix = sparse.csr_array(counts)
-    documents = documents_of(matrix)
-    gamma = np.full((5, 3), 1.5)
+    documents, gamma = documents_of(matrix), np.full((5, 3), 1.5)
     theta, ratio = np.full((5, 3), -1.0), np.full(matrix.nnz, -1.0)
     given = read_only(weight), read_only(alpha)
     infer_documents(documents, 1, 3, *given, 20, 1e-3, gamma, theta, ratio)
@@ -75,20 +73,17 @@ def test_iterations_are_counted_and_capped():
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e9])
 def test_a_factor_of_a_words_weights_changes_nothing(scale):
     counts, weight, alpha = tiny(5)
-    matrix = sparse.csr_array(counts)
-    factors = scale ** np.linspace(0, 1, len(weight))[:, None]
+    matrix, factors = sparse.csr_array(counts), scale ** np.linspace(0, 1, len(weight))[:, None]
     settings = {"max_iterations": 50, "tolerance": 1e-9}
     plain = infer_doc_topic(matrix, weight, alpha, **settings)
-    scaled = infer_doc_topic(matrix, weight * factors, alpha, **settings)
-    assert_allclose(scaled, plain, rtol=1e-8)
+    assert_allclose(infer_doc_topic(matrix, weight * factors, alpha, **settings), plain, rtol=1e-8)
 
 
 @pytest.mark.parametrize("n_topics", [2, 100, 500, 3000])
 @pytest.mark.parametrize("prior", [0.1, 1.0, 1e-3])
 def test_every_token_is_shared_out_however_faint_the_topics(n_topics, prior):
     """γ sums to Σα + n; exp ψ(γ) of short documents and many topics would underflow."""
-    rng = np.random.default_rng(0)
-    weight = rng.dirichlet(np.ones(20), size=n_topics).T.copy()
+    weight = np.random.default_rng(0).dirichlet(np.ones(20), size=n_topics).T.copy()
     alpha = np.full(n_topics, prior / n_topics)
     counts = sparse.csr_array(np.eye(20, dtype=int)[:4] * [[1], [2], [10], [1]])
     gamma = infer_doc_topic(counts, weight, alpha, max_iterations=100, tolerance=1e-6)
@@ -96,8 +91,7 @@ def test_every_token_is_shared_out_however_faint_the_topics(n_topics, prior):
 
 
 def test_word_of_no_topic_is_passed_over():
-    weight = np.array([[0.5, 0.2], [0.0, 0.0], [0.5, 0.8]])
-    alpha = np.array([0.3, 0.4])
+    weight, alpha = np.array([[0.5, 0.2], [0.0, 0.0], [0.5, 0.8]]), np.array([0.3, 0.4])
     settings = {"max_iterations": 100, "tolerance": 1e-10}
     without = infer_doc_topic(sparse.csr_array([[2, 0, 1]]), weight, alpha, **settings)
     with_it = infer_doc_topic(sparse.csr_array([[2, 5, 1]]), weight, alpha, **settings)
@@ -117,9 +111,6 @@ def test_any_type_of_counts_gives_the_same_bits(index, data):
     assert (infer_doc_topic(other, weight, alpha, **settings) == expected).all()
 
 
-# --- many topics, of which few are active ---------------------------------------------------------
-
-
 def iterated(entries, counts, alpha, gamma, tolerance=1e-9, *, drop=False):
     """The plain fixed point of one document: `entries` (n, K) are the weights of its words.
     To `drop` topics at rest, which have changed by less than a tenth of the tolerance, is the wrong
@@ -129,8 +120,7 @@ def iterated(entries, counts, alpha, gamma, tolerance=1e-9, *, drop=False):
     for _ in range(20_000):
         theta = np.exp(psi(gamma) - psi(gamma.max()))
         updated = alpha + theta * ((counts / (entries @ theta)) @ entries)
-        change = np.abs(updated - gamma) * active
-        gamma = np.where(active, updated, gamma)
+        change, gamma = np.abs(updated - gamma) * active, np.where(active, updated, gamma)
         if change.mean() < tolerance:
             break
         if drop:
@@ -144,8 +134,7 @@ def many_topics(seed, n_topics, prior, n_words=40, length=60):
     weight = rng.dirichlet(np.full(n_words, 0.2), size=n_topics).T + 1e-6
     proportions = rng.dirichlet(np.full(n_topics, 0.05))
     counts = rng.multinomial(length, weight @ proportions / (weight @ proportions).sum())
-    alpha = prior * rng.uniform(0.5, 2.0, size=n_topics)
-    return weight, counts, alpha
+    return weight, counts, (prior * rng.uniform(0.5, 2.0, size=n_topics))
 
 
 @pytest.mark.slow
@@ -221,8 +210,7 @@ def test_a_topic_at_rest_wakes(faint_weight, winners_weight, losers_start, count
     expected = iterated(entries, counts, alpha, start, 1e-3)
     assert expected[2] == pytest.approx(prior + count, abs=0.02)
     assert_allclose(gamma, expected, atol=0.01)
-    dropped = iterated(entries, counts, alpha, start, 1e-3, drop=True)
-    assert dropped[2] < prior + 0.1
+    assert iterated(entries, counts, alpha, start, 1e-3, drop=True)[2] < prior + 0.1
 
 
 @pytest.mark.parametrize("n_topics", [4, 50])
@@ -230,8 +218,7 @@ def test_a_document_is_the_same_bits_in_any_company(n_topics):
     rng = np.random.default_rng(0)
     weight = rng.dirichlet(np.full(60, 0.2), size=n_topics).T.copy()
     counts = sparse.csr_array(rng.poisson(0.5, size=(100, 60)))
-    alpha = np.full(n_topics, 0.1)
-    cap = {"max_iterations": 100, "tolerance": 1e-4}
+    alpha, cap = np.full(n_topics, 0.1), {"max_iterations": 100, "tolerance": 1e-4}
     together = infer_doc_topic(counts, weight, alpha, **cap)
     assert (infer_doc_topic(counts, weight, alpha, **cap, n_jobs=2) == together).all()
     for d in range(0, 100, 7):

@@ -1,10 +1,7 @@
 """Mean field and modes against enumeration, and the laws that each method's objective obeys."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import islice, product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -32,67 +29,39 @@ from models.allocation.mean_field.table_logs import log_gamma_and_digamma
 from models.allocation.model import AllocationModel as Model
 from models.allocation.sequence import log_allocation, log_orders, log_total_probability
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
-GRAPHS = [
-    "nmf",
-    "cp",
-    "chain",
-    "v-structure",
-    "tucker",
-    "symmetric",
-    "markov",
-    "tied-markov",
-    "missing",
-    "tied-missing",
-    "given-prior",
-    "parts",
-    "visible",
-]
+GRAPHS = {
+    "nmf": lambda a: Model.nmf(4, 3, 3, a),
+    "cp": lambda a: Model.cp((3, 4, 2), 2, a),
+    "chain": lambda a: Model.pachinko(4, 3, (2, 3), a),
+    "v-structure": lambda a: Model.mixed_membership(4, 2, 3, a),
+    "tucker": lambda a: Model.tucker((3, 2, 3), (2, 2, 2), a),
+    "symmetric": lambda a: Model.symmetric_nmf(4, 3, a),
+    "markov": lambda a: Model.hidden_markov(4, 2, 3, a),
+    "tied-markov": lambda a: Model.hidden_markov(4, 2, 3, a, tied=True),
+    "missing": lambda a: Model.nmf(4, 3, 2, a),
+    "tied-missing": lambda a: Model.symmetric_nmf(3, 2, a),
+    "given-prior": lambda a: Model.lda(4, 5, 2, alpha=0.3, eta=0.7, a=a),
+    "parts": lambda a: Model(PARTS, {"h": 2, "x": 3, "k": 2, "y": 2, "z": 2}, "xyz", a),
+    "visible": lambda a: Model.complete((3, 2, 2), a),
+}
+PARTS = {"h": (), "x": ("h",), "k": (), "y": ("k",), "z": ("x",)}
 
 
 @cache
 def case(name, a=1.0, seed=0, n_cells=7, most=3):
     """A small model and sparse counts, of which some rows of tables do not occur."""
-    rng = np.random.default_rng(seed)
-    make = Model
-    models = {
-        "nmf": lambda: make.nmf(4, 3, 3, a),
-        "cp": lambda: make.cp((3, 4, 2), 2, a),
-        "chain": lambda: make.pachinko(4, 3, (2, 3), a),
-        "v-structure": lambda: make.mixed_membership(4, 2, 3, a),
-        "tucker": lambda: make.tucker((3, 2, 3), (2, 2, 2), a),
-        "symmetric": lambda: make.symmetric_nmf(4, 3, a),
-        "markov": lambda: make.hidden_markov(4, 2, 3, a),
-        "tied-markov": lambda: make.hidden_markov(4, 2, 3, a, tied=True),
-        "missing": lambda: make.nmf(4, 3, 2, a),
-        "tied-missing": lambda: make.symmetric_nmf(3, 2, a),
-        "given-prior": lambda: make.lda(4, 5, 2, alpha=0.3, eta=0.7, a=a),
-        "parts": lambda: make(
-            {"h": (), "x": ("h",), "k": (), "y": ("k",), "z": ("x",)},
-            {"h": 2, "x": 3, "k": 2, "y": 2, "z": 2},
-            "xyz",
-            a,
-        ),
-        "visible": lambda: make.complete((3, 2, 2), a),
-    }
-    model = models[name]()
+    rng, model = np.random.default_rng(seed), GRAPHS[name](a)
     cells = np.stack([rng.integers(max(1, size - 1), size=n_cells) for size in model.shape], axis=1)
     if "missing" in name:
         cells[rng.random(cells.shape) < 0.3] = -1
-    counts = CellCounts(cells, rng.integers(1, most + 1, size=len(cells)), model.shape)
-    return model, counts
+    return model, CellCounts(cells, rng.integers(1, most + 1, size=len(cells)), model.shape)
 
 
 def random_tables(model, rng):
     tables = {}
     for group in model.table_groups():
         shape = model.table_shape(group[0])
-        drawn = rng.dirichlet(np.ones(shape[-1]), size=shape[:-1])
-        tables.update(dict.fromkeys(group, drawn))
+        tables.update(dict.fromkeys(group, rng.dirichlet(np.ones(shape[-1]), size=shape[:-1])))
     return tables
 
 
@@ -150,8 +119,7 @@ def test_sums_and_expected_counts_are_those_of_enumeration(name):
     tables = random_tables(model, np.random.default_rng(1))
     field = MeanField.of(model, observed, "vb")
     log_factor = log_factors_of(field.plan, tables)
-    allocated = field.allocate(log_factor)
-    weights = joint(model, observed, tables)
+    allocated, weights = field.allocate(log_factor), joint(model, observed, tables)
     counted = counts_of_epoch(field, Epoch(0.0, allocated, log_factor))
     for each, wanted in families_by_enumeration(model, observed, weights).items():
         assert_allclose(counted[each], wanted, rtol=1e-11, atol=1e-13)
@@ -169,8 +137,7 @@ def test_the_objective_is_the_formula_over_whole_tables(name, method):
     field = MeanField.of(model, observed, method)
     *_, epoch = islice(field.epochs(np.random.default_rng(5)), 3)
     families = counts_of_epoch(field, epoch)
-    pairs = group_counts(model, families)
-    theta = tables_of_counts(model, families)
+    pairs, theta = group_counts(model, families), tables_of_counts(model, families)
     log_data = log_total_probability(model, observed.n_tokens) + log_orders(observed)
     beta = sum(log_b(alpha + counts) - log_b(alpha) for alpha, counts in pairs)
     of_prior = sum(
@@ -178,17 +145,11 @@ def test_the_objective_is_the_formula_over_whole_tables(name, method):
         for (alpha, _), group in zip(pairs, model.table_groups(), strict=True)
     )
     of_counts = sum(float(xlogy(families[n], theta[n]).sum()) for n in model.indices)
-    wanted = {
-        "vb": log_data + beta + epoch.allocated.log_ways,
-        "dual-em": log_data + beta + epoch.allocated.log_ways,
-        "icm": log_data + of_prior + of_counts + epoch.allocated.log_ways,
-        "em": log_data
-        + of_prior
-        + sum(
-            count * np.log(sum(of_cell.values()))
-            for count, of_cell in zip(observed.counts, joint(model, observed, theta), strict=True)
-        ),
-    }[method]
+    cells = zip(observed.counts, joint(model, observed, theta), strict=True)
+    of_cells = sum(count * np.log(sum(of_cell.values())) for count, of_cell in cells)
+    log_ways = epoch.allocated.log_ways
+    wanted = {"icm": of_prior + of_counts + log_ways, "em": of_prior + of_cells}
+    wanted = log_data + wanted.get(method, beta + log_ways)
     assert epoch.objective == pytest.approx(wanted, rel=1e-11)
 
 
@@ -199,14 +160,13 @@ def test_a_climb_that_goes_on_is_the_same(method):
     for n_epochs in (1, 2, 7):
         part = field.climb(np.random.default_rng(3), n_epochs, 0.0)
         found, whole = field.climb_on(*part, 60, 0.0)
-        assert whole.tolist() == path.tolist()
-        assert found.objective == wanted.objective
+        assert (whole.tolist(), found.objective) == (path.tolist(), wanted.objective)
         assert_array_equal(found.log_factor, wanted.log_factor)
         assert_array_equal(found.allocated.counts, wanted.allocated.counts)
         assert field.climb_on(found, whole, 60, 0.0)[1] is whole  # it is at its end
 
 
-def test_the_best_starts_alone_are_climbed_to_the_end():
+def test_the_best_start_is_kept_and_climbed_to_the_end():
     field = MeanField.of(*case("nmf", n_cells=12, most=5), "vb")
     optimum = best_of_starts(field, n_starts=6, tolerance=1e-11, seed=2)
     first = [
@@ -224,6 +184,10 @@ def test_the_best_starts_alone_are_climbed_to_the_end():
         assert optimum.objectives[start] == wanted.objective
     again = best_of_starts(field, n_starts=6, tolerance=1e-11, seed=2, n_jobs=3)
     assert again.objectives.tolist() == optimum.objectives.tolist()
+    model, observed = case("nmf")
+    optimum = best_of_starts(MeanField.of(model, observed, "vb"), n_starts=6, seed=4)
+    assert optimum.best.objective == optimum.objectives.max() == optimum.path[-1]
+    assert optimum.start == int(np.argmax(optimum.objectives))
 
 
 @pytest.mark.parametrize("name", [n for n in GRAPHS if "missing" not in n])
@@ -279,10 +243,8 @@ def test_the_bound_is_below_the_marginal_likelihood(name):
 
 @pytest.mark.parametrize("a", [1e-5, 1.0, 100.0])
 def test_with_one_hidden_value_the_bound_is_the_marginal_likelihood(a):
-    models = [Model.nmf(3, 4, 1, a), Model.cp((3, 4), 1, a), Model.symmetric_nmf(4, 1, a)]
-    for model in models:
-        X = np.random.default_rng(0).poisson(0.8, model.shape)
-        observed = CellCounts.of(X, model)
+    for model in [Model.nmf(3, 4, 1, a), Model.cp((3, 4), 1, a), Model.symmetric_nmf(4, 1, a)]:
+        observed = CellCounts.of(np.random.default_rng(0).poisson(0.8, model.shape), model)
         bound = best_of_starts(MeanField.of(model, observed, "vb"), n_starts=1).best.objective
         assert bound == pytest.approx(exact(model, observed).log_marginal, rel=1e-12)
 
@@ -312,8 +274,7 @@ def test_the_first_epoch_of_nmf_by_the_papers_formulas():
     log_phi = log_phi + (psi(a / (n_k * n_j) + s_kj) - psi(a / n_k + s_k)[:, None])[:, None, :]
     log_phi += psi(a / n_k + s_k)[:, None, None]
     phi = np.exp(log_phi - log_phi.max(axis=0))
-    expected = observed.dense() * phi / phi.sum(axis=0)
-    wanted = counts_of_epoch(field, second)
+    expected, wanted = observed.dense() * phi / phi.sum(axis=0), counts_of_epoch(field, second)
     assert_allclose(wanted["i"], expected.sum(axis=2), rtol=1e-11, atol=1e-14)
     assert_allclose(wanted["j"], expected.sum(axis=1), rtol=1e-11, atol=1e-14)
 
@@ -335,11 +296,10 @@ def log_multinomial(probability, tokens):
     return float((xlogy(tokens, probability) - gammaln(tokens + 1.0)).sum())
 
 
-def test_the_mode_of_a_multinomial_is_that_of_enumeration():
+def test_the_mode_of_a_multinomial():
     rng = np.random.default_rng(0)
     for trial in range(200):
-        n_values = int(rng.integers(1, 5))
-        n_tokens = int(rng.integers(1, 7))
+        n_values, n_tokens = int(rng.integers(1, 5)), int(rng.integers(1, 7))
         probability = rng.dirichlet(np.full(n_values, 0.5))
         if trial % 4 == 0:
             probability = np.full(n_values, 1.0 / n_values)
@@ -349,9 +309,6 @@ def test_the_mode_of_a_multinomial_is_that_of_enumeration():
             log_multinomial(probability, each) for each in all_allocations(n_tokens, n_values)
         )
         assert log_multinomial(probability, found) == pytest.approx(best, abs=1e-12)
-
-
-def test_the_mode_of_many_tokens_is_that_of_adding_them_one_by_one():
     rng = np.random.default_rng(1)
     for n_tokens, n_values in [(1000, 7), (5, 60), (300, 40)]:
         probability = rng.dirichlet(np.full(n_values, 0.2))
@@ -359,9 +316,6 @@ def test_the_mode_of_many_tokens_is_that_of_adding_them_one_by_one():
         for _ in range(n_tokens):
             tokens[np.argmax(probability / (tokens + 1))] += 1
         assert_array_equal(mode_of(probability, n_tokens), tokens)
-
-
-def test_of_equal_values_the_first_take_the_tokens():
     assert_array_equal(mode_of(np.full(4, 0.25), 6), [2, 2, 1, 1])
     assert_array_equal(mode_of(np.array([0.0, 1.0, 0.0]), 3), [0, 3, 0])
 
@@ -370,38 +324,23 @@ def test_of_equal_values_the_first_take_the_tokens():
 def test_threads_change_no_bit(method, monkeypatch):
     monkeypatch.setattr(coordinate_ascent, "MIN_BLOCK", 64)
     model = Model.nmf(30, 30, 4)
-    X = np.random.default_rng(0).poisson(1.5, (30, 30))
-    observed = CellCounts.of(X, model)
-    found = []
+    observed, found = CellCounts.of(np.random.default_rng(0).poisson(1.5, (30, 30)), model), []
     for n_starts, n_jobs in [(1, 1), (1, 3), (3, 1), (3, 2)]:
         field = MeanField.of(model, observed, method)
         assert len(observed.counts) > 5 * field.block_size
-        found.append(
-            best_of_starts(
-                field, n_starts=n_starts, n_epochs=8, tolerance=0.0, seed=1, n_jobs=n_jobs
-            )
-        )
+        settings = {"n_starts": n_starts, "n_epochs": 8, "tolerance": 0.0, "n_jobs": n_jobs}
+        found.append(best_of_starts(field, seed=1, **settings))
     for one, other in [(found[0], found[1]), (found[2], found[3])]:
-        assert one.start == other.start
-        assert one.path.tobytes() == other.path.tobytes()
+        assert (one.start, one.path.tobytes()) == (other.start, other.path.tobytes())
         assert one.objectives.tobytes() == other.objectives.tobytes()
         assert one.best.allocated.counts.tobytes() == other.best.allocated.counts.tobytes()
 
 
-def test_the_best_start_is_kept():
-    model, observed = case("nmf")
-    optimum = best_of_starts(MeanField.of(model, observed, "vb"), n_starts=6, seed=4)
-    assert optimum.best.objective == optimum.objectives.max() == optimum.path[-1]
-    assert optimum.start == int(np.argmax(optimum.objectives))
-
-
 @pytest.mark.parametrize("name", [n for n in GRAPHS if n not in {"visible", "given-prior"}])
 def test_the_tables_that_are_drawn_sum_to_one(name):
-    """Over cells with all values of the visible indices, so that all entries occur."""
     model, _ = case(name)
     cells = np.array(list(product(*(range(model.cardinalities[n]) for n in model.visible))))
-    observed = CellCounts(cells, np.ones(len(cells), np.int64), model.shape)
-    field = MeanField.of(model, observed, "vb")
+    field = MeanField.of(model, CellCounts(cells, np.ones(len(cells), np.int64), model.shape), "vb")
     log_factor = random_log_factors(field.plan, np.random.default_rng(0))
     _, log_sums, _ = expected_counts(field, field.reading, log_factor, field.plan.n_state)
     known = [n for n in model.indices if set(model.family(n)) <= set(model.visible)]
@@ -415,8 +354,7 @@ def test_entries_are_drawn_as_from_whole_rows():
     Within 4 standard errors; 0.1 is added to all pseudo-counts.
     """
     model = Model({"k": (), "i": ("k",)}, {"k": 2, "i": 50}, ("i",), a=60.0)
-    observed = CellCounts(np.array([[3], [7]]), np.array([2, 1]), model.shape)
-    plan = plan_of(model, observed)
+    plan = plan_of(model, CellCounts(np.array([[3], [7]]), np.array([2, 1]), model.shape))
     rng, n_draws = np.random.default_rng(3), 1000
     drawn = np.array([np.exp(random_log_factors(plan, rng)) for _ in range(n_draws)])
     assert drawn.shape[1] == 4
@@ -428,7 +366,7 @@ def test_entries_are_drawn_as_from_whole_rows():
         assert (np.abs(values.mean(axis=0) - wanted) < 4 * error).all()
 
 
-def test_impossible_counts_have_no_probability():
+def test_counts_that_are_impossible_or_none():
     prior = {"k": [1.0, 1.0], "i": [[1.0, 0.0], [1.0, 0.0]], "j": [[1.0, 1.0], [1.0, 1.0]]}
     model = Model({"k": (), "i": ("k",), "j": ("k",)}, {"k": 2, "i": 2, "j": 2}, "ij", prior=prior)
     impossible = CellCounts.of(np.array([[1, 1], [1, 0]]), model)
@@ -438,9 +376,6 @@ def test_impossible_counts_have_no_probability():
         assert best_of_starts(field, n_starts=2).best.objective == -np.inf
         field = MeanField.of(model, possible, method)
         assert np.isfinite(best_of_starts(field, n_starts=2).objectives).all()
-
-
-def test_no_tokens():
     model = Model.nmf(3, 2, 2, b=0.5)
     observed = CellCounts.of(np.zeros((3, 2), dtype=int), model)
     truth = log_total_probability(model, 0)

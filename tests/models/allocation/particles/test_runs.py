@@ -1,7 +1,5 @@
 """Particles: unbiased to the bit where all that can happen can be listed, and by their spread."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations, product
 from math import lgamma
@@ -23,6 +21,7 @@ from models.allocation.sequence import log_allocation, log_of_counts
 X1 = np.array([[2, 1, 1, 0], [0, 0, 1, 2], [0, 0, 1, 1]])
 X2 = np.array([[4, 3, 0], [0, 0, 3], [0, 0, 3]])
 SMALL = np.array([[2, 1], [0, 1]])
+CHAIN = {"j": (), "k": ("j",), "l": ("k",), "i": ("l",)}
 
 
 def drawn(model, n_tokens, seed):
@@ -36,9 +35,7 @@ MODELS = {
     "nmf": Model.nmf(2, 2, 2, a=0.5),
     "cp": Model.cp((2, 3, 2), 2, a=2.0),
     "symmetric": Model.symmetric_nmf(2, 2, a=0.8),
-    "chain": Model(
-        {"j": (), "k": ("j",), "l": ("k",), "i": ("l",)}, dict.fromkeys("jkli", 2), "ij", a=0.7
-    ),
+    "chain": Model(CHAIN, dict.fromkeys("jkli", 2), "ij", a=0.7),
     "collider": Model.mixed_membership(2, 2, a=1.3).with_cardinality("k2", 3),
     "tied chain": Model.hidden_markov(3, 2, 2, a=0.9, tied=True),
 }
@@ -58,25 +55,20 @@ def test_estimates_are_unbiased(name, n_moves, resample_below):
     observed = drawn(model, 6, seed=1)
     truth = exact(model, observed).log_marginal
     plan, constant = plan_of(model, observed), log_of_counts(model, observed)
-    runs = [
-        run_particles(
-            plan, 4, np.random.default_rng([7, r]), resample_below=resample_below, n_moves=n_moves
-        ).log_probability
-        for r in range(200)
-    ]
-    assert np.std(runs) > 0
-    assert is_mean(constant + np.array(runs), truth)
-    assert not is_mean(constant + np.array(runs) + 0.5, truth)
+    settings = {"resample_below": resample_below, "n_moves": n_moves}
+    rngs = (np.random.default_rng([7, r]) for r in range(200))
+    runs = np.array([run_particles(plan, 4, rng, **settings).log_probability for rng in rngs])
+    assert runs.std() > 0
+    assert is_mean(constant + runs, truth)
+    assert not is_mean(constant + runs + 0.5, truth)
 
 
 @pytest.mark.parametrize("resampling", ["systematic", "stratified", "residual", "multinomial"])
 @pytest.mark.parametrize("order", ["random", "sorted"])
 def test_schemes_and_orders_are_unbiased(resampling, order):
     model = Model.nmf(3, 4, 3, a=0.5)
-    observed = CellCounts.of(X1, model)
-    estimate = by_particles(
-        model, observed, "smc", n_particles=50, n_repeats=200, resampling=resampling, order=order
-    )
+    observed, scheme = CellCounts.of(X1, model), {"resampling": resampling, "order": order}
+    estimate = by_particles(model, observed, "smc", n_particles=50, n_repeats=200, **scheme)
     truth = exact(model, observed).log_marginal
     assert is_mean(estimate.repeats, truth)
     assert abs(estimate.log_marginal - truth) < 5 * estimate.standard_error
@@ -101,8 +93,7 @@ def test_every_path_of_one_particle_listed():
     model = Model.nmf(2, 2, 2, a=0.3)
     observed = CellCounts.of(SMALL, model)
     tokens = np.repeat(np.arange(len(observed.counts)), observed.counts)
-    orders = set(permutations(tokens.tolist()))
-    logs = []
+    orders, logs = set(permutations(tokens.tolist())), []
     for order in orders:
         weight = 0.0
         for hidden in product(range(2), repeat=len(tokens)):
@@ -119,8 +110,7 @@ def test_every_path_of_one_particle_listed():
                 s_jk[j, k] += 1
             weight += np.exp(log_weight + log_draw)
         logs.append(np.log(weight))
-    truth = exact(model, observed).log_marginal
-    b = 0.3 / 4
+    truth, b = exact(model, observed).log_marginal, 0.3 / 4
     total = lgamma(4.3) - lgamma(0.3) - lgamma(5) + 0.3 * np.log(b) - 4.3 * np.log1p(b)
     assert np.allclose(np.array(logs) + np.log(len(orders)) + total, truth, rtol=0, atol=1e-12)
 
@@ -148,8 +138,7 @@ def sums_over_draws(resample_below):
             return 1.0
         u = [step(each, order[n]) for each in particles]
         new = weights * np.array([each.sum() for each in u])
-        mean = new.mean()
-        effective = new.sum() ** 2 / (new**2).sum()
+        mean, effective = new.mean(), new.sum() ** 2 / (new**2).sum()
         if resample_below >= 1 or effective < resample_below * 2:
             chance = new / new.sum()
             choices = [((p, q), chance[p] * chance[q], np.ones(2)) for p in (0, 1) for q in (0, 1)]
@@ -158,12 +147,9 @@ def sums_over_draws(resample_below):
         total = 0.0
         for parents, probability, kept in choices:
             for ks in product(range(2), repeat=2):
-                drawn_chance = np.prod(
-                    [u[p][k] / u[p].sum() for p, k in zip(parents, ks, strict=True)]
-                )
-                children = [
-                    count(particles[p], order[n], k) for p, k in zip(parents, ks, strict=True)
-                ]
+                pairs = list(zip(parents, ks, strict=True))
+                drawn_chance = np.prod([u[p][k] / u[p].sum() for p, k in pairs])
+                children = [count(particles[p], order[n], k) for p, k in pairs]
                 total += probability * drawn_chance * expected(children, kept, n + 1)
         return float(mean * total)
 
@@ -184,8 +170,7 @@ def test_adaptive_resampling_is_unbiased_too(resample_below):
 
 def test_threads_and_repeats_change_no_bit():
     model = Model.nmf(3, 4, 3, a=0.5)
-    observed = CellCounts.of(X1, model)
-    settings = {"n_particles": 64, "seed": 5, "n_moves": 1}
+    observed, settings = CellCounts.of(X1, model), {"n_particles": 64, "seed": 5, "n_moves": 1}
     one = by_particles(model, observed, "smc", n_repeats=4, n_jobs=1, **settings)
     two = by_particles(model, observed, "smc", n_repeats=4, n_jobs=2, **settings)
     fewer = by_particles(model, observed, "smc", n_repeats=2, n_jobs=1, **settings)
@@ -195,57 +180,46 @@ def test_threads_and_repeats_change_no_bit():
 
 
 def test_rows_brought_up_to_date_many_times():
-    """With more resamplings than the tree of ancestors holds: counts still add up."""
     model = Model.nmf(3, 3, 2, a=0.4)
     observed = CellCounts.of(np.array([[60, 5, 3], [40, 100, 2], [7, 30, 80]]), model)
     plan = plan_of(model, observed)
     run = run_particles(plan, 20, np.random.default_rng(3), keep_history=True, n_moves=1)
     assert n_events_of(plan, keep_history=True) < observed.n_tokens
-    sample = posterior_sample(model, observed, n_particles=20, n_kept=5, seed=3)
-    for each in sample.allocations:
+    for each in posterior_sample(model, observed, n_particles=20, n_kept=5, seed=3).allocations:
         assert each.dense().sum(axis=0).tolist() == observed.dense().tolist()
     assert np.isfinite(run.log_probability)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_particles_hold_the_counts_of_their_allocations(name):
-    """log π of a particle's allocation is the product of what its tokens had as probabilities."""
     model = MODELS[name]
     observed = drawn(model, 40, seed=2)
     sample = posterior_sample(model, observed, n_particles=1, seed=1, n_moves=3)
-    s = sample.allocations[0]
-    axes = [model.indices.index(each) for each in model.visible]
+    s, axes = sample.allocations[0], [model.indices.index(each) for each in model.visible]
     seen = np.zeros(model.shape, dtype=int)
     np.add.at(seen, tuple(s.cells[:, axes].T), s.counts)
     assert seen.tolist() == observed.dense().tolist()
     assert sample.log_allocation[0] == pytest.approx(log_allocation(model, s), rel=1e-13)
 
 
-def test_a_posterior_sample_has_the_posterior_s_means():
+def test_a_posterior_sample_has_the_posteriors_means_by_its_weights():
     """Against all allocations: E S_k+ of a particle's sample, and with moves that mix, too."""
     model = Model.nmf(2, 2, 2, a=1.5)
     observed = CellCounts.of(SMALL, model)
     tokens = np.repeat(observed.cells, observed.counts, axis=0)
     weights, same = [], []
     for hidden in product(range(2), repeat=len(tokens)):
-        cells = np.column_stack([hidden, tokens])
-        s = CellCounts(cells, np.ones(len(tokens), int), (2, 2, 2))
+        s = CellCounts(np.column_stack([hidden, tokens]), np.ones(len(tokens), int), (2, 2, 2))
         orders = lgamma(len(tokens) + 1) - sum(lgamma(n + 1) for n in s.counts)
         weights.append(np.exp(log_allocation(model, s) - orders))
         same.append(hidden[0] == hidden[-1])
     truth = np.average(same, weights=weights)
     for n_moves in (0, 2):
         sample = posterior_sample(model, observed, n_particles=4000, seed=4, n_moves=n_moves)
-        first = np.flatnonzero((observed.cells[sample.cell_of_token] == [0, 0]).all(axis=1))[0]
-        last = np.flatnonzero((observed.cells[sample.cell_of_token] == [1, 1]).all(axis=1))[0]
-        found = np.average(
-            sample.hidden[:, first, 0] == sample.hidden[:, last, 0], weights=sample.weights
-        )
-        assert abs(found - truth) < 0.05
-
-
-def test_kept_particles_are_drawn_by_their_weights():
-    """Without resampling weights differ much; drawn by them, the sample has their mean."""
+        of_token = observed.cells[sample.cell_of_token]
+        first, last = ((of_token == cell).all(axis=1).argmax() for cell in ([0, 0], [1, 1]))
+        alike = sample.hidden[:, first, 0] == sample.hidden[:, last, 0]
+        assert abs(np.average(alike, weights=sample.weights) - truth) < 0.05
     model = Model.nmf(3, 4, 3, a=3.0)
     observed = CellCounts.of(X1, model)
     whole = posterior_sample(model, observed, n_particles=2000, seed=6)
@@ -256,24 +230,29 @@ def test_kept_particles_are_drawn_by_their_weights():
     assert whole.weights.max() > 1.2 / 2000
     assert abs(kept.log_allocation.mean() - weighted) < 4 * spread / np.sqrt(2000)
     assert abs(whole.log_allocation.mean() - weighted) > 8 * spread / np.sqrt(2000)
-    truth = exact(model, observed).log_marginal
-    assert whole.log_marginal == pytest.approx(truth, abs=0.5)
+    assert whole.log_marginal == pytest.approx(exact(model, observed).log_marginal, abs=0.5)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
+def test_settings_and_memory_are_checked_before_it_is_taken():
+    for settings, message in (
         ({"n_particles": 0}, "n_particles must be at least 1"),
         ({"n_particles": 2.5}, "n_particles must be a whole number"),
         ({"n_kept": 0}, "n_kept must be at least 1"),
         ({"n_moves": -1}, "n_moves must be at least 0"),
         ({"resampling": "x"}, "resampling must be one of"),
-    ],
-)
-def test_settings_of_a_sample_are_checked(settings, message):
-    model = Model.nmf(2, 2, 2)
-    with pytest.raises((ValueError, TypeError), match=message):
-        posterior_sample(model, CellCounts.of(SMALL, model), **settings)
+    ):
+        model = Model.nmf(2, 2, 2)
+        with pytest.raises((ValueError, TypeError), match=message):
+            posterior_sample(model, CellCounts.of(SMALL, model), **settings)
+    model = Model.nmf(300, 300, 50)
+    observed = CellCounts.of(np.eye(300, dtype=int), model)
+    with pytest.raises(TableMemoryError, match=r"max_memory.*fewer particles"):
+        check_memory(plan_of(model, observed), 10**6, 1, 2**30)
+    with pytest.raises(TableMemoryError):
+        by_particles(model, observed, "smc", n_particles=10**6, n_repeats=1, max_memory=2**30)
+    many = CellCounts([[0, 0]], [10**12], (2, 2))
+    with pytest.raises(TableMemoryError):
+        by_particles(Model.nmf(2, 2, 2), many, "smc", n_particles=2, n_repeats=1)
 
 
 def test_missing_indices_are_summed_over():
@@ -295,15 +274,3 @@ def test_nothing_hidden_and_no_token():
     empty = CellCounts.of(np.zeros((2, 2), int), replace(model))
     nothing = by_particles(model, empty, "smc", n_particles=3, n_repeats=2)
     assert nothing.log_marginal == pytest.approx(np.log(0.5))
-
-
-def test_memory_is_refused_before_it_is_taken():
-    model = Model.nmf(300, 300, 50)
-    observed = CellCounts.of(np.eye(300, dtype=int), model)
-    with pytest.raises(TableMemoryError, match=r"max_memory.*fewer particles"):
-        check_memory(plan_of(model, observed), 10**6, 1, 2**30)
-    with pytest.raises(TableMemoryError):
-        by_particles(model, observed, "smc", n_particles=10**6, n_repeats=1, max_memory=2**30)
-    many = CellCounts([[0, 0]], [10**12], (2, 2))
-    with pytest.raises(TableMemoryError):
-        by_particles(Model.nmf(2, 2, 2), many, "smc", n_particles=2, n_repeats=1)
