@@ -1,18 +1,15 @@
 """Models of Inouye et al. 2015, Fig. 3, and LDA: fitted, and scored on test documents.
 
-There are two measures. The published one is of counts of words. Each document is in its best
-cluster, or its tokens are assigned to topics as well as possible, and the probability of the
-assignment is left out, so that it is no likelihood. The other is the likelihood of tokens in order,
-summed over clusters, or over topics of tokens by annealed importance sampling; LDA is scored in the
-same way, as the model whose Φ is 0.
+There are two measures. The published one is of counts of words, with each document in its best
+cluster, or its tokens assigned to topics as well as possible; as the probability of the assignment
+is left out, it is no likelihood. The other is the likelihood of tokens in order, summed over
+clusters, or over topics by annealed importance sampling; LDA is the model whose Φ is 0.
 
 Partition functions of the published measure are the published envelope: the smallest multiple of
 ω(L) L² that is at no length below an annealed estimate. The maximum over 50 noisy estimates is too
-high, the more so the fewer temperatures they have.
-
-It can also be far too low. If two words depend strongly on each other, the document of these two
-alone, each equally often, is the likeliest by far. Chains that start at multinomial draws hardly
-ever reach it. `missing_at_least` is a lower bound of this error: where it is above 0, the published
+high, the more so the fewer temperatures they have. It can also be far too low: if two words depend
+strongly on each other, the document of these two alone is the likeliest by far, and chains that
+start at multinomial draws hardly ever reach it. Where `missing_at_least` is above 0, the published
 measure is not of a distribution that sums to 1. Likelihoods are therefore of fields with damped
 interactions (`models.poisson_mrf.condensation`), and partition functions by sequential Monte Carlo.
 """
@@ -22,6 +19,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -106,126 +104,130 @@ class Budget:
     """Annealing of the likelihood of a document."""
 
 
-def score(
-    variant: Variant,
-    train: sparse.csr_array,
-    test: sparse.csr_array,
-    chosen: tuple[float, float],
-    budget: Budget,
-    seed: int,
-    n_jobs: int | None = None,
-) -> dict[str, Any]:
-    """Fit a model with λ and c `chosen`, and score it.
+@dataclass(frozen=True)
+class Scorer:
+    """Fits and scores models. A model has λ and c `chosen`; an infinite λ is of multinomials."""
 
-    Returns the published perplexities (R,) of test and training documents, by runs of annealing;
-    nonzeros of Φ in all topics, where each pair of words counts twice; seconds of fitting; missing
-    nats, see `missing_at_least`; and, except for few temperatures, the arrays of the likelihood of
-    the test documents.
-    """
-    started = time.perf_counter()
-    model = fitted(variant, train, chosen, budget, seed, n_jobs)
-    seconds = time.perf_counter() - started
+    budget: Budget
+    seed: int
+    n_jobs: int | None = None
 
-    def tabled(kind: str, n_temperatures: int, repeat: int = 0) -> Model:
-        annealing = budget.n_samples, n_temperatures
-        return with_table(model, kind, annealing, chosen[1], seed + repeat, n_jobs)
+    def score(
+        self,
+        variant: Variant,
+        train: sparse.csr_array,
+        test: sparse.csr_array,
+        chosen: tuple[float, float],
+    ) -> dict[str, Any]:
+        """Return the scores of a model.
 
-    def measured(documents: sparse.csr_array) -> list[float]:
+        They are the published perplexities (R,) of test and training documents, by runs of
+        annealing; nonzeros of Φ in all topics, where each pair of words counts twice; seconds of
+        fitting; missing nats, see `missing_at_least`; and, except for few temperatures, the arrays
+        of the likelihood of the test documents.
+        """
+        started = time.perf_counter()
+        model = self.fitted(variant, train, chosen)
+        seconds = time.perf_counter() - started
+        budget, with_table = self.budget, partial(self.with_table, model, chosen[1])
+        summed: dict[str, Any] = {}
+        if variant.base == FEW:
+            few = partial(with_table, "envelope", budget.few_temperatures)
+            models = [few(repeat) for repeat in range(budget.n_repeats)]
+        else:
+            whole = with_table("smc", budget.likelihood_temperatures)
+            is_gibbs = variant.kind == "gibbs"
+            models = [whole if is_gibbs else with_table("envelope", budget.n_temperatures)]
+            summed = self.likelihood(whole, test).to_arrays(SUMMED)
+
+        def measured(documents: sparse.csr_array) -> list[float]:
+            block = DocumentBlock(documents)
+            return [map_assignment(each, block, n_jobs=self.n_jobs).perplexity for each in models]
+
+        return summed | {
+            "test": measured(test),
+            "train": measured(train),
+            "nonzeros": 2 * len(model.edge_weight),
+            "seconds": seconds,
+            "missing": missing_at_least(models[0], chosen[1]),
+        }
+
+    def fitted(
+        self, variant: Variant, train: sparse.csr_array, chosen: tuple[float, float]
+    ) -> Model:
+        """Return the model as published; by Gibbs sampling with partition functions by SMC."""
+        (kind, _, n_topics), is_gibbs, budget = variant, variant.kind == "gibbs", self.budget
+        common: dict[str, Any] = {"random_state": self.seed, "n_jobs": self.n_jobs}
+        of_fields: dict[str, Any] = common | {
+            "penalty": chosen[0],
+            "length_scale": chosen[1],
+            "smoothing": SMOOTHING,
+            "partition": "smc" if is_gibbs else "envelope",
+            "n_samples": budget.n_samples,
+            "n_temperatures": budget.round_temperatures,
+            "n_iter": budget.n_rounds if is_gibbs else MAX_ROUNDS,
+        }
+        model: GibbsLDA | LPMRFMixture | LPMRFTopicModel
+        if is_gibbs and math.isinf(chosen[0]):
+            model = GibbsLDA(
+                n_topics,
+                eta=0.1,
+                n_iter=budget.lda_sweeps + budget.n_rounds * budget.n_sweeps,
+                burn_in=budget.lda_sweeps,
+                learn_priors="both",
+                start="random",
+                **common,
+            )
+        elif is_gibbs:
+            of_fields |= {"n_sweeps": budget.n_sweeps, "lda_sweeps": budget.lda_sweeps}
+            model = LPMRFTopicModel(n_topics, assignments="gibbs", **of_fields)
+        elif kind == "topics":
+            model = LPMRFTopicModel(n_topics, assignments="moves", **of_fields)
+        else:
+            model = LPMRFMixture(n_topics, **of_fields)
+        found: Any = model.fit(train).topics_
+        return found if isinstance(found, Model) else without_interactions(found)
+
+    def with_table(
+        self, model: Model, length_scale: float, kind: str, n_temperatures: int, repeat: int = 0
+    ) -> Model:
+        """Return the model with new partition functions.
+
+        With "smc", condensing interactions are damped first, as in training by Gibbs sampling.
+        Seeds are used as in training: its settings give its own table.
+        """
+        longest = model.log_partition.shape[1] - 1
+        fields = list(model.fields)
+        if kind == "smc":
+            fields = [damp_condensing_interactions(each, longest) for each in fields]
+        table = np.zeros_like(model.log_partition)
+        for k, each in enumerate(fields):
+            sequence = np.random.SeedSequence([self.seed + repeat, k])
+            table[k] = partition_table(
+                each,
+                longest,
+                kind,
+                mean_length=each.half_length / length_scale,
+                n_samples=self.budget.n_samples,
+                n_temperatures=n_temperatures,
+                seed=int(sequence.generate_state(1)[0]),
+                n_jobs=self.n_jobs,
+            )
+        return type(model).of_fields(fields, table, model.prior)
+
+    def likelihood(self, model: Model, documents: sparse.csr_array) -> LikelihoodEstimate:
+        """Return the likelihood of tokens in order, summed over clusters, annealed over topics."""
         block = DocumentBlock(documents)
-        return [map_assignment(each, block, n_jobs=n_jobs).perplexity for each in models]
-
-    summed: dict[str, Any] = {}
-    if variant.base == FEW:
-        models = [tabled("envelope", budget.few_temperatures, r) for r in range(budget.n_repeats)]
-    else:
-        whole = tabled("smc", budget.likelihood_temperatures)
-        is_published = variant.kind != "gibbs"
-        models = [tabled("envelope", budget.n_temperatures) if is_published else whole]
-        summed = likelihood(whole, test, budget, seed, n_jobs).to_arrays(SUMMED)
-    return summed | {
-        "test": measured(test),
-        "train": measured(train),
-        "nonzeros": 2 * len(model.edge_weight),
-        "seconds": seconds,
-        "missing": missing_at_least(models[0], chosen[1]),
-    }
-
-
-def fitted(
-    variant: Variant,
-    train: sparse.csr_array,
-    chosen: tuple[float, float],
-    budget: Budget,
-    seed: int,
-    n_jobs: int | None = None,
-) -> Model:
-    """Return the model as published; by Gibbs sampling with partition functions by SMC.
-
-    An infinite λ makes it one of multinomials.
-    """
-    (kind, _, n_topics), is_gibbs = variant, variant.kind == "gibbs"
-    common: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
-    of_fields: dict[str, Any] = common | {
-        "penalty": chosen[0],
-        "length_scale": chosen[1],
-        "smoothing": SMOOTHING,
-        "partition": "smc" if is_gibbs else "envelope",
-        "n_samples": budget.n_samples,
-        "n_temperatures": budget.round_temperatures,
-        "n_iter": budget.n_rounds if is_gibbs else MAX_ROUNDS,
-    }
-    model: GibbsLDA | LPMRFMixture | LPMRFTopicModel
-    if is_gibbs and math.isinf(chosen[0]):
-        model = GibbsLDA(
-            n_topics,
-            eta=0.1,
-            n_iter=budget.lda_sweeps + budget.n_rounds * budget.n_sweeps,
-            burn_in=budget.lda_sweeps,
-            learn_priors="both",
-            start="random",
-            **common,
+        if isinstance(model, LPMRFClusters):
+            return mixture_exact(model, block)
+        return annealed(
+            model,
+            block,
+            n_samples=self.budget.n_chains,
+            n_temperatures=self.budget.chain_temperatures,
+            seed=self.seed,
+            n_jobs=self.n_jobs,
         )
-    elif is_gibbs:
-        of_fields |= {"n_sweeps": budget.n_sweeps, "lda_sweeps": budget.lda_sweeps}
-        model = LPMRFTopicModel(n_topics, assignments="gibbs", **of_fields)
-    elif kind == "topics":
-        model = LPMRFTopicModel(n_topics, assignments="moves", **of_fields)
-    else:
-        model = LPMRFMixture(n_topics, **of_fields)
-    found: Any = model.fit(train).topics_
-    return found if isinstance(found, Model) else without_interactions(found)
-
-
-def with_table(
-    model: Model,
-    kind: str,
-    annealing: tuple[int, int],
-    length_scale: float,
-    seed: int,
-    n_jobs: int | None = None,
-) -> Model:
-    """Return the model with new partition functions; `annealing` is samples and temperatures.
-
-    With "smc", condensing interactions are damped first, as in training by Gibbs sampling. Seeds
-    are used as in training: its settings give its own table.
-    """
-    longest = model.log_partition.shape[1] - 1
-    fields = list(model.fields)
-    if kind == "smc":
-        fields = [damp_condensing_interactions(each, longest) for each in fields]
-    table = np.zeros_like(model.log_partition)
-    for k, each in enumerate(fields):
-        table[k] = partition_table(
-            each,
-            longest,
-            kind,
-            mean_length=each.half_length / length_scale,
-            n_samples=annealing[0],
-            n_temperatures=annealing[1],
-            seed=int(np.random.SeedSequence([seed, k]).generate_state(1)[0]),
-            n_jobs=n_jobs,
-        )
-    return type(model).of_fields(fields, table, model.prior)
 
 
 def missing_at_least(model: Model, length_scale: float) -> float:
@@ -249,16 +251,3 @@ def missing_at_least(model: Model, length_scale: float) -> float:
         bound = float(terms.max() + log_orders)
         missing = max(missing, bound - float(model.log_partition[k, length]))
     return missing
-
-
-def likelihood(
-    model: Model, documents: sparse.csr_array, budget: Budget, seed: int, n_jobs: int | None = None
-) -> LikelihoodEstimate:
-    """Log-probability of tokens in order, summed over clusters, or annealed over their topics."""
-    block = DocumentBlock(documents)
-    if isinstance(model, LPMRFClusters):
-        return mixture_exact(model, block)
-    n, temperatures = budget.n_chains, budget.chain_temperatures
-    return annealed(
-        model, block, n_samples=n, n_temperatures=temperatures, seed=seed, n_jobs=n_jobs
-    )

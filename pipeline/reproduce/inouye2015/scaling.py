@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +28,6 @@ from models.poisson_mrf.node_regressions import fit_nodes, fit_path, largest_pen
 from models.poisson_mrf.partition_table import N_ENVELOPE
 from models.poisson_mrf.topic_matrices import map_assignment
 from models.poisson_mrf.topics import LPMRFTopics
-from pipeline.cache import keys
 from pipeline.errors import UsageError
 from pipeline.reproduce.capdevila2018.documents import most_frequent_words
 from pipeline.reproduce.claims import finding
@@ -36,7 +35,7 @@ from pipeline.reproduce.counts import one_corpus
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, number, plain
 from pipeline.reproduce.inouye2015.published import ANY_WIKIPEDIA
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, text
-from pipeline.reproduce.trials import run_trials
+from pipeline.reproduce.trials import group_of, run_trials, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -77,6 +76,10 @@ PUBLISHED = {
     "annealing": {"nonzeros": 1, "n_words": 0},
 }
 """Exponents of seconds, by part and size."""
+Timing = tuple[int, int, int, int, float]
+"""Sizes in the order of `SYMBOLS`, 0 if they do not vary, and seconds. Nonzeros are of all topics;
+each pair of words counts twice.
+"""
 CLAIMS = {
     "regressions": ("regressions-linear", "regressions take no more than n p"),
     "matrices": ("matrices-time", "topic matrices take no more than n p k²"),
@@ -88,17 +91,6 @@ CLAIMS = {
 LINEAR = "Regressions take time linear in documents and words, annealing in the nonzeros."
 TOLERANCE = 0.2
 """Tolerance of exponents."""
-
-
-class Timing(NamedTuple):
-    """One point of the figure; sizes that do not vary in its part are 0."""
-
-    n_docs: int
-    n_words: int
-    n_topics: int
-    nonzeros: int
-    """Nonzeros of Φ in all topics; each pair of words counts twice."""
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -133,8 +125,7 @@ def protocol(settings: ReproduceSettings, n_words: int) -> ScalingSettings:
         raise UsageError(f"--counts: {NAME} takes {math.ceil(2 / shares[0])} words at least")
     annealed = tuple(words[i] for i in (0, -2, -1))
     sizes = {"words": words, "matrix_words": words[-2:], "annealing_words": annealed}
-    scale = QUICK if settings.scale == "quick" else {}
-    return ScalingSettings(**(scale | sizes), seed=settings.seed)
+    return scaled(ScalingSettings(), settings, QUICK, **sizes)
 
 
 def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
@@ -142,17 +133,18 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     corpus = one_corpus(settings)
     counts, n_threads = corpus.counts, effective_n_jobs(settings.threads)
     wanted = protocol(settings, counts.shape[1])
-    machine = {"threads": n_threads, "cores": available_cores()}
-    group = cache.group(keys.EXPERIMENT + NAME, settings=wanted, counts=counts, **machine)
+    machine: dict[str, Any] = {"threads": n_threads, "cores": available_cores()}
+    group = group_of(cache, NAME, wanted, counts=counts, **machine)
     warm_up(wanted.seed)
     try:
         chosen = run_trials(group, [("penalty",)], lambda _: penalty_for(counts, wanted), NAME)
     except ValueError as error:
         raise UsageError(f"{corpus.name}: {error}") from error
     penalty = chosen["penalty",]["penalty"]
+    timer = Timer(counts, wanted, penalty, n_threads)
 
     def compute(part: str, *size: int) -> Mapping[str, Any]:
-        return {"timings": TIMERS[part](counts, wanted, penalty, size, n_threads)}
+        return {"timings": getattr(timer, part)(*size)}
 
     timed = run_trials(group, trials_of(wanted), compute, f"{corpus.name}: timing", "steps")
     rows = [
@@ -226,91 +218,80 @@ def penalty_for(counts: sparse.csr_array, settings: ScalingSettings) -> dict[str
     return {"penalty": float(penalty), "is_published": False}
 
 
-def time_regressions(
-    counts: sparse.csr_array,
-    settings: ScalingSettings,
-    penalty: float,
-    size: tuple[int, int],
-    n_jobs: int | None = None,
-) -> list[Timing]:
-    """Time p regressions of n documents, `size` (n, p)."""
-    documents = documents_of(counts, *size, settings.seed)
-    found: list[NodeRegressions] = []
-    seconds = quickest(lambda: found.append(fit_nodes(documents, penalty, n_jobs=n_jobs)))
-    return [Timing(*size, 0, _nonzeros(found[0]), seconds)]
+@dataclass(frozen=True, eq=False)
+class Timer:
+    """Times each part of the figure, with the penalty λ."""
 
+    counts: sparse.csr_array
+    settings: ScalingSettings
+    penalty: float
+    n_jobs: int | None = None
 
-def time_matrices(
-    counts: sparse.csr_array,
-    settings: ScalingSettings,
-    penalty: float,
-    size: tuple[int, int],
-    n_jobs: int | None = None,
-) -> list[Timing]:
-    """Time the topic matrices of each number of documents, `size` (p, k).
+    def regressions(self, n_docs: int, n_words: int) -> list[Timing]:
+        """Time p regressions of n documents."""
+        documents = documents_of(self.counts, n_docs, n_words, self.settings.seed)
+        fit = partial(fit_nodes, documents, self.penalty, n_jobs=self.n_jobs)
+        found: list[NodeRegressions] = []
+        seconds = quickest(lambda: found.append(fit()))
+        return [(n_docs, n_words, 0, _nonzeros(found[0]), seconds)]
 
-    Fields are of clusters of documents, and their partition functions roughly annealed.
-    """
-    n_words, n_topics = size
-    documents = documents_of(counts, max(settings.matrix_documents), n_words, settings.seed)
-    some = documents[: settings.field_documents]
-    random = np.random.default_rng([settings.seed, CLUSTERING]).integers(2**32)
-    labels = KMeans(n_topics, n_init=1, random_state=int(random)).fit(some.astype(float)).labels_
-    labels = filled(labels.astype(np.int64), np.zeros((some.shape[0], n_topics)))
-    fields = fit_fields(
-        [sparse.csr_array(some[labels == k]) for k in range(n_topics)],
-        int(documents.sum(axis=1).max()),
-        FieldSettings(penalty, 1.5, 1e-4, "smc", n_samples=20, n_temperatures=20),
-        seed=settings.seed,
-        n_jobs=n_jobs,
-    )
-    model = LPMRFTopics.of_fields(fields.fields, fields.log_partition, np.ones(n_topics))
-    nonzeros = sum(field.interactions.nnz for field in model.fields)
-    timings = []
-    for n_docs in settings.matrix_documents:
-        seconds = quickest(partial(map_assignment, model, documents[:n_docs], n_jobs=n_jobs))
-        timings.append(Timing(n_docs, n_words, n_topics, nonzeros, seconds))
-    return timings
+    def matrices(self, n_words: int, n_topics: int) -> list[Timing]:
+        """Time the topic matrices of each number of documents.
 
+        Fields are of clusters of documents, and their partition functions roughly annealed.
+        """
+        settings, seed, n_jobs = self.settings, self.settings.seed, self.n_jobs
+        documents = documents_of(self.counts, max(settings.matrix_documents), n_words, seed)
+        some = documents[: settings.field_documents]
+        random = int(np.random.default_rng([seed, CLUSTERING]).integers(2**32))
+        labels = KMeans(n_topics, n_init=1, random_state=random).fit(some.astype(float)).labels_
+        labels = filled(labels.astype(np.int64), np.zeros((some.shape[0], n_topics)))
+        fields = fit_fields(
+            [sparse.csr_array(some[labels == k]) for k in range(n_topics)],
+            int(documents.sum(axis=1).max()),
+            FieldSettings(self.penalty, 1.5, 1e-4, "smc", n_samples=20, n_temperatures=20),
+            seed=seed,
+            n_jobs=n_jobs,
+        )
+        model = LPMRFTopics.of_fields(fields.fields, fields.log_partition, np.ones(n_topics))
+        nonzeros = sum(field.interactions.nnz for field in model.fields)
+        timings = []
+        for n_docs in settings.matrix_documents:
+            seconds = quickest(partial(map_assignment, model, documents[:n_docs], n_jobs=n_jobs))
+            timings.append((n_docs, n_words, n_topics, nonzeros, seconds))
+        return timings
 
-def time_annealing(
-    counts: sparse.csr_array,
-    settings: ScalingSettings,
-    _: float,
-    size: tuple[int],
-    n_jobs: int | None = None,
-) -> list[Timing]:
-    """Time annealing of fields over p words, `size` (p,), for penalties that give more nonzeros.
+    def annealing(self, n_words: int) -> list[Timing]:
+        """Time annealing of fields over p words, for penalties that give more and more nonzeros.
 
-    All have the lengths that documents have over the most words, so that only p and the nonzeros
-    vary; as published, 50 of them from half to three times the mean.
-    """
-    (n_words,), n_docs = size, settings.field_documents
-    most_words = max(*settings.words, *settings.matrix_words, *settings.annealing_words)
-    mean_length = float(documents_of(counts, n_docs, most_words, settings.seed).sum()) / n_docs
-    lengths = np.ceil(mean_length * np.linspace(0.5, 3.0, N_ENVELOPE)).astype(np.int64).tolist()
-    annealing = {"n_samples": settings.n_samples, "n_temperatures": settings.n_temperatures}
-    common: dict[str, Any] = annealing | {"seed": settings.seed, "n_jobs": n_jobs}
-    documents = documents_of(counts, n_docs, n_words, settings.seed)
-    timings: list[Timing] = []
-    penalties = _halvings(largest_penalty(documents))
-    for regressions in fit_path(documents, penalties, n_jobs=n_jobs):
-        field = regressions.field(1.5 * mean_length)
-        nonzeros = int(field.interactions.nnz)
-        if nonzeros < settings.n_nonzeros // 16 and regressions.penalty > min(penalties):
-            continue
-        seconds = quickest(partial(log_weights_at, field, lengths, **common))
-        timings.append(Timing(n_docs, n_words, 0, nonzeros, seconds))
-        if nonzeros >= settings.n_nonzeros:
-            break
-    return timings
-
-
-TIMERS: dict[str, Callable[..., list[Timing]]] = {
-    "regressions": time_regressions,
-    "matrices": time_matrices,
-    "annealing": time_annealing,
-}
+        All have the lengths that documents have over the most words, so that only p and the
+        nonzeros vary; as published, 50 of them from half to three times the mean.
+        """
+        settings, n_docs, seed = self.settings, self.settings.field_documents, self.settings.seed
+        most_words = max(*settings.words, *settings.matrix_words, *settings.annealing_words)
+        mean_length = float(documents_of(self.counts, n_docs, most_words, seed).sum()) / n_docs
+        lengths = np.ceil(mean_length * np.linspace(0.5, 3.0, N_ENVELOPE)).astype(np.int64)
+        documents = documents_of(self.counts, n_docs, n_words, seed)
+        timings: list[Timing] = []
+        penalties = _halvings(largest_penalty(documents))
+        for regressions in fit_path(documents, penalties, n_jobs=self.n_jobs):
+            field = regressions.field(1.5 * mean_length)
+            nonzeros = int(field.interactions.nnz)
+            if nonzeros < settings.n_nonzeros // 16 and regressions.penalty > min(penalties):
+                continue
+            anneal = partial(
+                log_weights_at,
+                field,
+                lengths.tolist(),
+                n_samples=settings.n_samples,
+                n_temperatures=settings.n_temperatures,
+                seed=seed,
+                n_jobs=self.n_jobs,
+            )
+            timings.append((n_docs, n_words, 0, nonzeros, quickest(anneal)))
+            if nonzeros >= settings.n_nonzeros:
+                break
+        return timings
 
 
 def quickest(work: Callable[[], object]) -> float:
@@ -326,14 +307,11 @@ def quickest(work: Callable[[], object]) -> float:
 def warm_up(seed: int) -> None:
     """Run all timers on a few counts, so that no seconds are those of the compiler."""
     counts = sparse.csr_array(np.random.default_rng(0).poisson(1.0, (12, 4)))
-    documents: dict[str, Any] = dict.fromkeys(("documents", "matrix_documents"), (12,))
-    words: dict[str, Any] = dict.fromkeys(("words", "matrix_words", "annealing_words"), (4,))
-    few: dict[str, Any] = dict.fromkeys(("n_samples", "n_temperatures"), 2)
-    small = ScalingSettings(
-        **documents, **words, **few, topics=(2,), n_nonzeros=1, field_documents=12, seed=seed
-    )
+    few = {"n_nonzeros": 1, "field_documents": 12, "n_samples": 2, "n_temperatures": 2}
+    small = ScalingSettings((12,), (4,), (12,), (4,), (2,), (4,), **few, seed=seed)
+    timer = Timer(counts, small, 0.01)
     for part, *size in trials_of(small):
-        TIMERS[part](counts, small, 0.01, size)
+        getattr(timer, part)(*size)
 
 
 def _halvings(largest: float) -> list[float]:

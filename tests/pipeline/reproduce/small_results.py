@@ -63,7 +63,7 @@ def small_results(directory):
         for target, name, value in (
             (command, "write_figures", lambda *_: []),
             *((module, *each) for module, values in SMALL.items() for each in values.items()),
-            (lpmrf_perplexity, "QUICK_BUDGET", vars(SMALL_PERPLEXITY)),
+            (lpmrf_perplexity, "QUICK", {"budget": SMALL_PERPLEXITY}),
             (lpmrf_scaling, "MIN_SECONDS", 0.0),
         ):
             stack.enter_context(mock.patch.object(target, name, value))

@@ -7,7 +7,7 @@ from scipy import sparse
 from corpora import Corpus, CorpusFormatError, write_corpus
 from pipeline.errors import UsageError
 from pipeline.reproduce import counts as l2r_counts
-from pipeline.reproduce.counts import corpora_of, name_of, read_counts
+from pipeline.reproduce.counts import corpora_of, name_of, read_counts, words_of_counts
 from pipeline.reproduce.settings import ReproduceSettings
 from tests.pipeline.reproduce.support import few_counts
 from tests.pipeline.support import call, flip, inside
@@ -94,6 +94,33 @@ def test_a_damaged_matrix_is_no_crash(place):
     assert n_refused > 20
 
 
+WORDS = ("ash", "birch", "cedar")
+OTHERS = tuple(f"{word}s" for word in WORDS)
+
+
+@pytest.mark.parametrize(
+    ("counts", "vocabulary", "expected"),
+    [
+        ("a.npz", "", WORDS),
+        ("a.npz", "others.txt", OTHERS),
+        ("a.npz", "numbers", ("0", "1", "2")),
+        ("a.jsonl", "", WORDS),
+        ("a.mtx", "", WORDS),
+        ("a.ldac", "others.txt", OTHERS),
+    ],
+)
+def test_words_of_counts(counts, vocabulary, expected, tmp_path):
+    corpus = Corpus(sparse.csr_array(np.eye(3, dtype=int)), WORDS, ("1", "2", "3"))
+    WRITERS[counts](corpus, tmp_path / counts)
+    if counts == "a.npz":
+        (tmp_path / "a.vocab").write_text("".join(f"{word}\n" for word in WORDS))
+    (tmp_path / "others.txt").write_text("".join(f"{word}\n" for word in OTHERS))
+    with inside(tmp_path):
+        found = words_of_counts(ReproduceSettings(counts=counts, vocabulary=vocabulary))
+    assert (found.name, found.words) == ("a", expected)
+    assert found.counts.toarray().tolist() == np.eye(3).tolist()
+
+
 @pytest.mark.slow
 def test_the_sample_is_what_there_is_without_counts(tiny_finished, monkeypatch):
     monkeypatch.setattr(l2r_counts, "SAMPLE_STORE", "articles")
@@ -101,9 +128,10 @@ def test_the_sample_is_what_there_is_without_counts(tiny_finished, monkeypatch):
     monkeypatch.setattr(l2r_counts, "download", lambda settings: filled.append(settings.output))
     with inside(tiny_finished):
         (found,) = corpora_of(ReproduceSettings(threads=1))
-    assert filled == ["articles"]
-    assert found.name == "sample"
-    assert found.counts.shape[0] == 60
+        again = words_of_counts(ReproduceSettings(threads=1))
+    assert filled == ["articles"] * 2
+    assert found.name == again.name == "sample"
+    assert found.counts.shape == (60, len(again.words))
     in_documents = (found.counts.toarray() > 0).sum(axis=0)
     assert in_documents.min() >= 5
     assert in_documents.max() <= 30

@@ -36,12 +36,9 @@ from pipeline.reproduce.inouye2015.models import (
     MULTINOMIAL,
     SUMMED,
     Budget,
+    Scorer,
     Variant,
-    fitted,
-    likelihood,
     missing_at_least,
-    score,
-    with_table,
 )
 from pipeline.reproduce.inouye2015.perplexity import (
     CLASSIC3,
@@ -49,13 +46,13 @@ from pipeline.reproduce.inouye2015.perplexity import (
     PerplexitySettings,
     as_json,
     counts_of,
-    group_of,
     protocol,
     selected,
     split_of,
 )
 from pipeline.reproduce.settings import ReproduceSettings
-from tests.pipeline.reproduce.support import failing, places
+from pipeline.reproduce.trials import group_of
+from tests.pipeline.reproduce.support import failing, places, reproduced, without_seconds
 from tests.pipeline.support import call, inside
 from tests.shared_data import shared_file
 
@@ -117,8 +114,12 @@ def split():
 
 def scored(variant, split, seed=2, n_jobs=None, budget=SMALL):
     chosen = (math.inf, 1.5) if variant.base == MULTINOMIAL else CHOSEN
-    found = score(variant, split.train, split.test, chosen, budget, seed, n_jobs)
+    found = Scorer(budget, seed, n_jobs).score(variant, split.train, split.test, chosen)
     return {name: np.asarray(value) for name, value in found.items()}
+
+
+def cached(split, settings=SETTINGS):
+    return group_of(ResultCache(), perplexity.NAME, settings, perplexity.LEVELS, split=split)
 
 
 def summed_of(found):
@@ -179,7 +180,7 @@ def test_both_measures_of_one_multinomial(split):
 def test_both_measures_of_a_mixture(split):
     variant = MIXTURE._replace(base=MULTINOMIAL)
     found = scored(variant, split)
-    model = fitted(variant, split.train, (math.inf, 1.5), SMALL, 2)
+    model = Scorer(SMALL, 2).fitted(variant, split.train, (math.inf, 1.5))
     x = split.test.toarray()
     log_p = x @ np.log(model.topic_word.T)
     orders = np.array([multinomial.logpmf(row, row.sum(), np.full(10, 0.1)) for row in x])
@@ -198,12 +199,12 @@ def test_topic_models_are_scored_by_one_method(kind, base, split):
     short = split.train[np.asarray(split.train.sum(axis=1)).ravel() <= 6]
     assert short.sum() > 20
     chosen = (math.inf, 1.5) if base == MULTINOMIAL else CHOSEN
-    model = fitted(Variant(kind, base, 2), split.train, chosen, SMALL, 2)
+    model = Scorer(SMALL, 2).fitted(Variant(kind, base, 2), split.train, chosen)
     assert isinstance(model, LPMRFTopics)
     assert (len(model.edge_weight) > 0) == (base == FIELDS)
     truth = exact(model, DocumentBlock(short))
     budget = replace(SMALL, n_chains=100, chain_temperatures=40)
-    annealed = likelihood(model, short, budget, 0)
+    annealed = Scorer(budget, 0).likelihood(model, short)
     assert annealed.method == "annealed-importance-sampling"
     error = np.hypot(annealed.monte_carlo_standard_error, 1e-9)
     assert abs(annealed.total - truth.total) < 4 * error
@@ -218,11 +219,12 @@ def test_few_temperatures_are_the_same_fields_again(split):
 
 
 def test_the_settings_of_a_model_give_its_own_table_again(split):
-    model = fitted(MIXTURE, split.train, CHOSEN, SMALL, 2)
+    scorer = Scorer(SMALL, 2)
+    model = scorer.fitted(MIXTURE, split.train, CHOSEN)
     assert isinstance(model, LPMRFClusters)
-    again = with_table(model, "envelope", (20, 5), CHOSEN[1], 2)
+    again = scorer.with_table(model, CHOSEN[1], "envelope", 5)
     assert again.log_partition == pytest.approx(model.log_partition, rel=1e-9)
-    other = with_table(model, "smc", (20, 5), CHOSEN[1], 2)
+    other = scorer.with_table(model, CHOSEN[1], "smc", 5)
     assert other.log_partition != pytest.approx(model.log_partition, rel=1e-3)
     assert other.topic_word == pytest.approx(model.topic_word, rel=1e-12)
 
@@ -279,21 +281,17 @@ def place(tmp_path):
 @pytest.fixture
 def quick(monkeypatch):
     """Quicker than quick."""
-    monkeypatch.setattr(perplexity, "QUICK_BUDGET", vars(SMALL))
-    grid = {"penalties": (0.5, 0.1), "length_scales": (1.0, 2.0)}
-    monkeypatch.setattr(perplexity, "QUICK_GRID", grid)
+    small = {"budget": SMALL, "penalties": (0.5, 0.1), "length_scales": (1.0, 2.0)}
+    monkeypatch.setattr(perplexity, "QUICK", small)
 
 
-def reproduced(*argv, cwd):
-    argv = ("reproduce", *argv, "--counts", "counts.npz", "--threads", 1, "--json")
-    outcome = call(*argv, cwd=cwd)
-    assert outcome.code == 0, outcome.err
-    return outcome.result
+def run(*argv, cwd):
+    return reproduced(*argv, "--counts", "counts.npz", cwd=cwd)
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_results_are_printed(experiment, quick, no_pictures, place, capsys):
-    result = reproduced(experiment, "--topics", 2, *GIVEN, cwd=place)
+    result = run(experiment, "--topics", 2, *GIVEN, cwd=place)
     path = place / "reproduce" / experiment / f"{experiment}.json"
     assert json.loads(path.read_text()) == result
     rows = {row["model"]: row for row in result["rows"]}
@@ -316,7 +314,7 @@ def test_results_are_printed(experiment, quick, no_pictures, place, capsys):
 
 
 def test_without_topics_there_are_single_distributions(quick, no_pictures, place):
-    result = reproduced("lpmrf-wikipedia", "--words", 6, "--documents", 50, cwd=place)
+    result = run("lpmrf-wikipedia", "--words", 6, "--documents", 50, cwd=place)
     assert [row["kind"] for row in result["rows"]] == ["single"] * 3
     assert result["corpus"]["words"] == 6
     assert result["corpus"]["training_documents"] + result["corpus"]["test_documents"] == 50
@@ -331,7 +329,7 @@ def test_without_topics_there_are_single_distributions(quick, no_pictures, place
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_pictures_are_written(experiment, quick, place):
-    result = reproduced(experiment, *GIVEN, cwd=place)
+    result = run(experiment, *GIVEN, cwd=place)
     assert len(result["pictures"]) == 4
     for name in result["pictures"]:
         content = (place / "reproduce" / experiment / name).read_bytes()
@@ -441,7 +439,7 @@ def test_claims_name_the_models_that_fail(variant, changed, n_failed, part):
 
 
 def test_a_selected_penalty_at_the_edge_is_named(split):
-    found = selected(group_of(ResultCache(), SETTINGS, split), "single", 1, split, SETTINGS)
+    found = selected(cached(split), ("single", 1), split, SETTINGS)
     settings, split, scores = made_up(())
     result = as_json("lpmrf-classic3", "x", settings, split, scores, {("single", 1): found})
     assert list(failing(CLASSIC3, result).values()) == [["single, K = 1"]]  # there are but two
@@ -535,7 +533,7 @@ def test_documents_and_words_of_wikipedia(place):
 
 def test_an_interrupted_command_continues(quick, no_pictures, place):
     argv = ("lpmrf-classic3", "--topics", 2, "--seed", 3)
-    whole = reproduced(*argv, "--output", "whole", cwd=place)
+    whole = run(*argv, "--output", "whole", cwd=place)
     ResultCache().clear()
     n_left = 9  # of 3 times 4 pairs
 
@@ -555,68 +553,64 @@ def test_an_interrupted_command_continues(quick, no_pictures, place):
     table = field_selection.partition_table
     with mock.patch.object(field_selection, "partition_table", a_table):
         interrupted()
-    done = []
+    score, done = Scorer.score, []
 
-    def until_the_fourth(variant, *args):
+    def until_the_fourth(self, variant, *args):
         if len(done) == 3:
             raise Interrupted(15)
         done.append(variant)
-        return score(variant, *args)
+        return score(self, variant, *args)
 
     with (
-        mock.patch.object(perplexity, "score", until_the_fourth),
+        mock.patch.object(Scorer, "score", until_the_fourth),
         mock.patch.object(field_selection, "partition_table", wraps=table) as tables,
     ):
         interrupted()
     assert tables.call_count == 4 + 2 * 8 - 8  # 4 of one field, 2 of two, were complete
     with (
-        mock.patch.object(perplexity, "score", wraps=score) as rest,
+        mock.patch.object(Scorer, "score", autospec=True, side_effect=score) as rest,
         mock.patch.object(field_selection, "partition_table") as no_tables,
     ):
-        again = reproduced(*argv, "--output", "parts", cwd=place)
+        again = run(*argv, "--output", "parts", cwd=place)
     assert not no_tables.called
     wanted = PerplexitySettings((2,)).variants
-    assert [each.args[0] for each in rest.call_args_list] == wanted[3:]
-    for result in (whole, again):
-        for row in result["rows"]:
-            del row["seconds"]
-    for name in ("rows", "selections", "differences", "findings", "corpus"):
-        assert again[name] == whole[name]
+    assert [each.args[1] for each in rest.call_args_list] == wanted[3:]
+    del again["path"], whole["path"]
+    assert without_seconds(again) == without_seconds(whole)
 
 
 def test_other_penalties_are_scored_again(quick, no_pictures, place):
     other = ("--penalty", 0.1, "--length-scale", 1.25)
-    with mock.patch.object(perplexity, "score", wraps=score) as made:
-        first = reproduced("lpmrf-wikipedia", *GIVEN, cwd=place)
+    with mock.patch.object(Scorer, "score", autospec=True, side_effect=Scorer.score) as made:
+        first = run("lpmrf-wikipedia", *GIVEN, cwd=place)
         assert made.call_count == 3
-        assert reproduced("lpmrf-wikipedia", *GIVEN, cwd=place)["rows"] == first["rows"]
+        assert run("lpmrf-wikipedia", *GIVEN, cwd=place)["rows"] == first["rows"]
         assert made.call_count == 3
-        reproduced("lpmrf-wikipedia", *other, cwd=place)
+        run("lpmrf-wikipedia", *other, cwd=place)
         assert made.call_count == 5  # multinomials have no penalty
 
 
 @pytest.mark.parametrize("kind", ["single", "mixture", "topics"])
 def test_selection_by_training_documents_alone(kind, split):
-    n_topics = 1 if kind == "single" else 2
-    group = group_of(ResultCache(), SETTINGS, split)
-    found = selected(group, kind, n_topics, split, SETTINGS)
+    model = kind, 1 if kind == "single" else 2
+    found = selected(cached(split), model, split, SETTINGS)
     assert np.isfinite(found.perplexity).all()
     other = replace(split, test=split.test[:1])
-    others = selected(group_of(ResultCache(), SETTINGS, other), kind, n_topics, other, SETTINGS)
+    others = selected(cached(other), model, other, SETTINGS)
     assert np.array_equal(others.perplexity, found.perplexity)
     assert found.penalty in SETTINGS.penalties
     assert found.length_scale in SETTINGS.length_scales
     with mock.patch.object(field_selection, "partition_table") as no_tables:
-        again = selected(group, kind, n_topics, split, SETTINGS)
+        again = selected(cached(split), model, split, SETTINGS)
     assert not no_tables.called
     assert np.array_equal(again.perplexity, found.perplexity)
     longer = replace(SETTINGS, penalties=(0.5, 0.2, 0.1))
-    assert selected(group, kind, n_topics, split, longer).perplexity.shape == (3, 2)
+    assert selected(cached(split), model, split, longer).perplexity.shape == (3, 2)
 
 
 def test_cached_results_depend_on_documents_budget_and_seed(split):
     def key(split=split, **changed):
-        return group_of(ResultCache(), replace(SETTINGS, **changed), split).key
+        return cached(split, replace(SETTINGS, **changed)).key
 
     assert key(n_topics=(3,), given=(1.0, 1.0)) == key()
     others = [

@@ -21,20 +21,18 @@ from pipeline.reproduce.inouye2015.scaling import (
     PUBLISHED,
     PUBLISHED_PENALTY,
     SYMBOLS,
-    TIMERS,
+    TITLES,
     ScalingSettings,
+    Timer,
     documents_of,
     penalty_for,
     powers,
     protocol,
     quickest,
-    time_annealing,
-    time_matrices,
-    time_regressions,
     trials_of,
 )
 from pipeline.reproduce.settings import ReproduceSettings
-from tests.pipeline.reproduce.support import places
+from tests.pipeline.reproduce.support import places, reproduced
 from tests.pipeline.support import call
 
 SMALL = ScalingSettings(
@@ -75,10 +73,8 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def reproduced(cwd):
-    outcome = call(*COMMAND, "counts.npz", "--json", cwd=cwd)
-    assert outcome.code == 0, outcome.err
-    return outcome.result
+def run(cwd):
+    return reproduced("lpmrf-scaling", "--counts", "counts.npz", cwd=cwd)
 
 
 # --- documents and penalties ----------------------------------------------------------------------
@@ -151,21 +147,23 @@ def test_scales():
 
 def test_nonzeros_are_those_of_the_model():
     counts = drawn_counts()
-    (timing,) = time_regressions(counts, SMALL, 0.05, (80, 8))
+    timer = Timer(counts, SMALL, 0.05)
+    ((*sizes, _),) = timer.regressions(80, 8)
     field = fit_nodes(documents_of(counts, 80, 8, 0), 0.05).field()
-    assert timing[:4] == (80, 8, 0, field.interactions.nnz)
+    assert sizes == [80, 8, 0, field.interactions.nnz]
     assert field.interactions.nnz > 0
-    first, second = time_matrices(counts, SMALL, 0.05, (8, 2))
-    assert first.nonzeros == second.nonzeros > 0
+    first, second = timer.matrices(8, 2)
+    assert first[3] == second[3] > 0
 
 
 def test_annealing_goes_from_few_nonzeros_to_those_wanted():
-    nonzeros = [each.nonzeros for each in time_annealing(drawn_counts(), SMALL, 1.0, (8,))]
+    timer = Timer(drawn_counts(), SMALL, 1.0)
+    nonzeros = [each[3] for each in timer.annealing(8)]
     assert nonzeros == sorted(nonzeros)
     assert nonzeros[-1] >= SMALL.n_nonzeros
     assert all(n < SMALL.n_nonzeros for n in nonzeros[:-1])
     # There can be no more than 12 over four words: it ends with the least penalty.
-    assert time_annealing(drawn_counts(), SMALL, 1.0, (4,))[-1].nonzeros <= 12
+    assert timer.annealing(4)[-1][3] <= 12
 
 
 def test_short_work_is_timed_several_times(monkeypatch):
@@ -178,12 +176,12 @@ def test_short_work_is_timed_several_times(monkeypatch):
 
 
 def test_times_are_printed_and_written(no_pictures, place, capsys):
-    result = reproduced(place)
+    result = run(place)
     written = place / "reproduce" / "lpmrf-scaling" / "lpmrf-scaling.json"
     assert json.loads(written.read_text()) == result
     assert result["cores"] >= 1
     assert result["threads"] == 1
-    rows = {part: [row for row in result["rows"] if row["part"] == part] for part in TIMERS}
+    rows = {part: [row for row in result["rows"] if row["part"] == part] for part in TITLES}
     assert all(row["seconds"] > 0 for row in result["rows"])
     sizes = [(row["n_docs"], row["n_words"]) for row in rows["regressions"]]
     assert sizes == [(40, 4), (40, 8), (80, 4), (80, 8)]
@@ -208,25 +206,27 @@ def test_interrupted_timing_continues(no_pictures, place, monkeypatch):
     monkeypatch.setattr(scaling, "warm_up", mock.Mock())
     done, limit = [], 3
 
-    def counted(part, timer):
-        def timed(counts, settings, penalty, size, *args):
+    def counted(part):
+        work = getattr(Timer, part)
+
+        def timed(self, *size):
             if len(done) == limit:
                 raise Interrupted(15)
             done.append((part, *size))
-            return timer(counts, settings, penalty, size, *args)
+            return work(self, *size)
 
         return timed
 
-    for part, timer in TIMERS.items():
-        monkeypatch.setitem(scaling.TIMERS, part, counted(part, timer))
+    for part in TITLES:
+        monkeypatch.setattr(Timer, part, counted(part))
     outcome = call(*COMMAND, "counts.npz", cwd=place)
     assert outcome.code == 143
     assert "give the same command again" in outcome.err
     limit = np.inf
-    result = reproduced(place)
+    result = run(place)
     assert done == trials_of(SMALL)
     with mock.patch.object(scaling, "penalty_for") as chosen:
-        assert reproduced(place) == result
+        assert run(place) == result
     assert not chosen.called
     assert done == trials_of(SMALL)
 
