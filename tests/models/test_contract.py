@@ -321,11 +321,17 @@ NO_INTEGERS = (True, 2.5, 2.0, "3", np.nan)
 NO_NUMBERS = ("0.5", None, [0.5], True)
 
 
+def kinds_of(parameter):
+    """Names of the types of a setting, whose annotation is a type or a string."""
+    kind = parameter.annotation
+    return (kind if isinstance(kind, str) else inspect.formatannotation(kind)).split(" | ")
+
+
 def bad_settings():
     """Settings that no trainer takes, as its signature says what they are."""
     for case in CASES:
         for name, parameter in inspect.signature(case.spec.estimator).parameters.items():
-            kinds, bad = str(parameter.annotation).split(" | "), []
+            kinds, bad = kinds_of(parameter), []
             if name == "n_jobs":
                 bad = [0, 1.5, "2", True]
             elif kinds[0] == "int":
@@ -356,7 +362,7 @@ def test_lowest_settings_are_taken(case):
     lowest = {
         name: LOWEST.get(name, 1)
         for name, parameter in kinds.items()
-        if str(parameter.annotation).split(" | ")[0] == "int" and name != "n_jobs"
+        if kinds_of(parameter)[0] == "int" and name != "n_jobs"
     }
     assert {"n_topics", case.spec.passes} <= set(lowest)
     case.build(**lowest).check_settings()
