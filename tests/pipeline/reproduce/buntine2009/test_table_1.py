@@ -169,6 +169,6 @@ def test_findings_say_where_they_fail():
         error[hm] = np.array([-2.0, -2.1])
     assert places() == [()] * 6
     at_three[lrs] = np.array([0.1, 0.1001])
-    at_half[hm] = at_half[lrs] = np.array([-1.0, 1.0])
+    at_half[hm] = at_half[lrs] = at_three[hm] = np.array([-1.0, 1.0])
     half, three = ("gamma = 0.5",), ("gamma = 3.0",)
     assert places() == [three, three, (), (), half, half]

@@ -7,8 +7,8 @@ from scipy import sparse
 
 from pipeline.errors import UsageError
 from pipeline.reproduce.buntine2009.estimators import REFINED
-from pipeline.reproduce.capdevila2018.convergence import FULL, held_out, rows_of
-from pipeline.reproduce.capdevila2018.runs import Budget, Run, score, trained_topics
+from pipeline.reproduce.capdevila2018.convergence import CLAIMS, FULL, held_out, rows_of
+from pipeline.reproduce.capdevila2018.runs import Budget, Run, findings, score, trained_topics
 from pipeline.reproduce.counts import Named
 
 SMALL = Budget(
@@ -90,6 +90,17 @@ def test_estimators_come_from_both_sides(corpus):
     assert abs(above["DS", 500]) < abs(above["DS", 20]) / 2
     assert abs(above[REFINED, 10]) < abs(above["DS", 20]) / 4
     assert abs(above["L2R", 10]) < abs(above["DS", 20]) / 2
+
+
+def test_findings_are_those_of_most_samples():
+    good, bad = {"DS": -12.0, "L2R": -9.0, "HM": -5.0}, {"DS": -9.0, "L2R": -12.0, "HM": -15.0}
+    rows = [
+        {"corpus": corpus, "estimator": name, "samples": size}
+        | {"log_likelihood": total, "above_reference": total + 8.0}
+        for corpus, size, totals in (("x", 30, good), ("x", 4, bad), ("y", 4, good), ("y", 30, bad))
+        for name, total in totals.items()
+    ]
+    assert [each.fails_at for each in findings({"rows": rows}, CLAIMS)] == [("y",)] * 3
 
 
 def test_the_paper_has_these_sizes():
