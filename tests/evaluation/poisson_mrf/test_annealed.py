@@ -133,7 +133,7 @@ def test_without_edges_it_is_lda():
     counts = sparse.csr_array(rng.multinomial(40, lda.topic_word.mean(axis=0), 30))
     model = without_edges(lda.topic_word, lda.alpha)
     found = annealed(model, DocumentBlock(counts), n_samples=60, n_temperatures=60, seed=3)
-    truth = lda_exact(lda, counts)
+    truth = lda_exact(lda, DocumentBlock(counts))
     assert found.monte_carlo_standard_error < 1  # of a sum of 30
     assert abs(found.total - truth.total) < 4 * found.monte_carlo_standard_error
     assert np.median(found.effective_sample_size) > 10
