@@ -32,8 +32,7 @@ class Bags(NamedTuple):
     """(n_docs, n_words) sorted, without duplicates or explicit zeros."""
     doc_ids: Sequence[str]
     titles: Sequence[str]
-    n_unknown: NDArray[np.int64]
-    """(n_docs,) tokens of each document that are not in the vocabulary."""
+    n_unknown: NDArray[np.int64]  # (n_docs,) tokens of each document that are not in the vocabulary
 
 
 class CorpusWriter:

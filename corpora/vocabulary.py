@@ -75,8 +75,7 @@ class Frequencies(NamedTuple):
 
     n_docs: int
     n_training: int
-    words: tuple[str, ...]
-    """Different words of the training documents."""
+    words: tuple[str, ...]  # Different words of the training documents
     counts: NDArray[np.unsignedinteger]
     """(n_words,) training documents with each word, in the narrowest type."""
 

@@ -38,19 +38,15 @@ class Method:
     score: Callable[..., LikelihoodEstimate]
     """Function of (topics, `DocumentBlock`, *, n_samples, seed, n_jobs), and of `max_memory` if
     there is a `check_cost`."""
-    meaning: str
-    """Meaning of its figure, and the side on which the truth lies, for newcomers."""
+    meaning: str  # Meaning of its figure, and the side on which the truth lies, for newcomers
     is_sampled: bool = True
     is_unbiased: bool = False
     """Whether estimates converge to the truth with more samples, with a valid standard error."""
     is_quotable: bool = True
     scored: str = WHOLE_DOCUMENTS
-    is_conditional: bool = False
-    """Whether only a part of each document is scored, given the rest."""
-    sample: str = "sample"
-    """Name of one of its samples."""
-    caveat: str = ""
-    """Sentence on an error that its figure does not show."""
+    is_conditional: bool = False  # Whether only a part of each document is scored, given the rest
+    sample: str = "sample"  # Name of one of its samples
+    caveat: str = ""  # Sentence on an error that its figure does not show
     default_samples: int | None = None
     """Default samples of a document, where estimates do not report them."""
     check_cost: Callable[[Any, DocumentBlock, int, int | None], object] | None = None
@@ -81,16 +77,13 @@ class Scoring:
     """Scoring of topics of one kind."""
 
     topics: type[TopicWords]
-    methods: tuple[Method, ...]
-    """Methods, those whose figure is preferred first."""
+    methods: tuple[Method, ...]  # Methods, those whose figure is preferred first
     default: str
-    shown: tuple[str, ...]
-    """Cheap methods that together show the differences, for a report."""
+    shown: tuple[str, ...]  # Cheap methods that together show the differences, for a report
     validation: Validation
     refuses: Mapping[Refusable, str] = field(default_factory=dict)
     """Reasons for refusals, each the end of a sentence."""
-    caveat: str = ""
-    """Sentence on an error of all figures that no figure shows."""
+    caveat: str = ""  # Sentence on an error of all figures that no figure shows
     as_lda: Callable[[Any], AsLDA] | None = None
     log_length: Callable[[Any, Ints], Floats] | None = None
     """Function from topics and numbers of tokens (D,) to their log-probability (D,); None for

@@ -87,21 +87,16 @@ class TrainerSpec:
     """A trainer of a family: its names, settings and estimator, and its validation interval."""
 
     name: str
-    title: str
-    """Model and learning method, for people."""
-    model: str
-    """Value of the setting `model` that selects it."""
+    title: str  # Model and learning method, for people
+    model: str  # Value of the setting `model` that selects it
     import_estimator: Callable[[], Callable[..., Trainer]]
     """Function that imports its class: saved models are loaded without it."""
-    state: type
-    """State of training; trainers with different classes have different names of these."""
-    settings: tuple[str, ...]
-    """Settings that are parameters of the estimator by the same name."""
+    state: type  # State of training; trainers with different classes have different names of these
+    settings: tuple[str, ...]  # Settings that are parameters of the estimator by the same name
     interval: ValidationInterval
     decides: tuple[str, ...] = ()
     """Settings that "auto" leaves at the trainer's default; None does so for all settings."""
-    passes: str = "n_iter"
-    """Parameter with the maximal number of passes of a stage."""
+    passes: str = "n_iter"  # Parameter with the maximal number of passes of a stage
     chosen_by: Mapping[str, str] = field(default_factory=dict)
     """Values of further settings that select it, where `model` has several trainers."""
     implied: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}

@@ -28,8 +28,7 @@ class Site:
     """A wiki, as it describes itself: in the head of an export, or in answer to a question."""
 
     language: str = UNKNOWN_LANGUAGE
-    article_path: str = ""
-    """Address to which a title is appended; empty if the wiki does not say."""
+    article_path: str = ""  # Address to which a title is appended; empty if the wiki does not say
     license: str = ""
     file_namespaces: frozenset[str] = FILE_NAMESPACES
     category_namespaces: frozenset[str] = CATEGORY_NAMESPACES

@@ -22,8 +22,7 @@ class TopicWordWeights:
 
     weights: NDArray[np.float64]
     """(n_topics, n_words) not negative; every row has a positive weight."""
-    vocabulary: tuple[str, ...]
-    """(n_words,) in the order of the file, that of the type indices."""
+    vocabulary: tuple[str, ...]  # (n_words,) in the order of the file, that of the type indices
 
     def __post_init__(self) -> None:
         if self.weights.ndim != 2 or self.weights.shape[1] != len(self.vocabulary):

@@ -13,18 +13,13 @@ class BlockPairs(NamedTuple):
     """Counts of one block; the integers are as narrow as they can be, as these are sent about."""
 
     n_docs: int
-    words: tuple[str, ...]
-    """Different words that were counted, sorted."""
-    n_word: NDArray[np.unsignedinteger]
-    """(n_words,) counts."""
+    words: tuple[str, ...]  # Different words that were counted, sorted
+    n_word: NDArray[np.unsignedinteger]  # (n_words,) counts
     first: NDArray[np.unsignedinteger]
     """(n_pairs,) indices into `words` of the first words of the different pairs."""
-    second: NDArray[np.unsignedinteger]
-    """(n_pairs,) of their second words."""
-    n_pair: NDArray[np.unsignedinteger]
-    """(n_pairs,) counts."""
-    has_parts_of_speech: bool
-    """Whether any word of the block has one."""
+    second: NDArray[np.unsignedinteger]  # (n_pairs,) of their second words
+    n_pair: NDArray[np.unsignedinteger]  # (n_pairs,) counts
+    has_parts_of_speech: bool  # Whether any word of the block has one
 
 
 def count_pairs(

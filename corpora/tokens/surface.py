@@ -24,8 +24,7 @@ class Surface:
 
     words: tuple[str, ...]
     """Lemmas in their normalized form, bigrams joined; words outside any vocabulary too."""
-    start: NDArray[np.int64]
-    """(len(words),) ascending."""
+    start: NDArray[np.int64]  # (len(words),) ascending
     end: NDArray[np.int64]
 
 

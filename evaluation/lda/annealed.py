@@ -57,17 +57,13 @@ class AnnealedBounds:
     Documents without tokens have bounds 0.
     """
 
-    lower: Floats
-    """(D,), logarithm of the mean weight of the chains upwards."""
-    lower_standard_error: Floats
-    """(D,), to first order."""
-    upper: Floats
-    """(D,), minus the logarithm of the mean of 1 / weight of the chains downwards."""
+    lower: Floats  # (D,), logarithm of the mean weight of the chains upwards
+    lower_standard_error: Floats  # (D,), to first order
+    upper: Floats  # (D,), minus the logarithm of the mean of 1 / weight of the chains downwards
     upper_standard_error: Floats
     """(D,), as if chains were independent. All start near one draw from p(z | j), so it is too
     small where chains still depend on it; the spread over documents includes that part."""
-    n_tokens: Ints
-    """(D,)."""
+    n_tokens: Ints  # (D,)
     n_chains: int
     n_temperatures: int
 

@@ -44,12 +44,9 @@ EFFORT = FieldSettings(math.nan, math.nan, 1e-4, "envelope", n_samples=100)
 class FieldSelection:
     """The perplexity of validation documents for each of N penalties and M length scales."""
 
-    penalties: tuple[float, ...]
-    """(N,), descending."""
-    length_scales: tuple[float, ...]
-    """(M,)"""
-    perplexity: Floats
-    """(N, M), of counts of words; NaN where nothing was tried."""
+    penalties: tuple[float, ...]  # (N,), descending
+    length_scales: tuple[float, ...]  # (M,)
+    perplexity: Floats  # (N, M), of counts of words; NaN where nothing was tried
     n_interactions: Ints
     """(N,), pairs of words that depend on each other, in all topics; -1 where nothing was tried."""
 

@@ -46,10 +46,8 @@ class Kind:
     """Function that makes the model; its visible indices are the axes, in order."""
     sizes: tuple[str, ...]
     """Names of the sizes to choose, mostly those of hidden indices; no more than there are axes."""
-    n_axes: tuple[int, int] = (2, 2)
-    """Smallest and largest number of axes."""
-    n_alike: int = 0
-    """Number of axes, the first ones, that must have the same values."""
+    n_axes: tuple[int, int] = (2, 2)  # Smallest and largest number of axes
+    n_alike: int = 0  # Number of axes, the first ones, that must have the same values
 
 
 MAX_AXES = 50

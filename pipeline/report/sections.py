@@ -24,8 +24,7 @@ class PartRow:
 class PruningRow:
     """A rule of pruning and the number of different words that it removed."""
 
-    rule: str
-    """Text for readers: `in fewer than 5 documents`."""
+    rule: str  # Text for readers: `in fewer than 5 documents`
     words: int
     examples: tuple[str, ...] = ()
     """Some of the words, the most frequent first; empty if they are not known."""
@@ -35,26 +34,21 @@ class PruningRow:
 class CorpusSection:
     """Corpus that the topics were learned from."""
 
-    store: str
-    """Path of the article store, as it was given."""
-    unit: str
-    """`article` or `section`: the kind of the documents."""
+    store: str  # Path of the article store, as it was given
+    unit: str  # `article` or `section`: the kind of the documents
     parts: tuple[PartRow, ...]
-    words: int
-    """Different words of the vocabulary."""
+    words: int  # Different words of the vocabulary
     words_before: int | None
     """Different words of the training part before pruning; None for runs that did not record it."""
     pruning: tuple[PruningRow, ...]
-    bigrams: int
-    """Words of the vocabulary that are joined pairs."""
+    bigrams: int  # Words of the vocabulary that are joined pairs
 
 
 @dataclass(frozen=True)
 class CheckRow:
     """A validation check during training, from `metrics.jsonl`."""
 
-    documents: int
-    """Documents seen in training so far, over all passes."""
+    documents: int  # Documents seen in training so far, over all passes
     passes: float | None
     seconds: float
     perplexity: float
@@ -86,19 +80,14 @@ class TypicalArticle:
 class TopicRow:
     """One topic."""
 
-    number: int
-    """Number in `topics RUN` and in model.npz, from 0."""
-    prevalence: float
-    """Share of the training tokens."""
-    label: str
-    """Its most relevant words, as a name."""
-    place: tuple[float, float]
-    """Position on the map."""
+    number: int  # Number in `topics RUN` and in model.npz, from 0
+    prevalence: float  # Share of the training tokens
+    label: str  # Its most relevant words, as a name
+    place: tuple[float, float]  # Position on the map
     words: tuple[int, ...]
     """Indices into `TopicsSection.words` of all words that are among the most relevant at some λ,
     the most probable first."""
-    probabilities: tuple[float, ...]
-    """p(word | topic) of each."""
+    probabilities: tuple[float, ...]  # p(word | topic) of each
     typical: tuple[TypicalArticle, ...]
 
 
@@ -107,22 +96,16 @@ class TopicsSection:
     """All topics, the most prevalent first."""
 
     topics: tuple[TopicRow, ...]
-    words: tuple[str, ...]
-    """Words that some topic shows."""
+    words: tuple[str, ...]  # Words that some topic shows
     word_share: tuple[float, ...]
     """p(word) of each in the training tokens under the model, the denominator of lift."""
-    searched: tuple[str, ...]
-    """Words that readers can search for, alphabetical."""
+    searched: tuple[str, ...]  # Words that readers can search for, alphabetical
     topics_of_word: tuple[tuple[tuple[int, float], ...], ...]
     """Topics (number, p(topic | word)) of each searched word, the most probable first."""
-    n_not_searched: int
-    """Number of the other words of the vocabulary, the rarest."""
-    map_share: float
-    """Share of the squared distances between topics that the map's plane shows."""
-    clouds: tuple[tuple[CloudWord, ...], ...]
-    """Word clouds, aligned with `topics`; may be empty."""
-    n_words: int = 30
-    """Number of the most relevant words that are shown at any λ."""
+    n_not_searched: int  # Number of the other words of the vocabulary, the rarest
+    map_share: float  # Share of the squared distances between topics that the map's plane shows
+    clouds: tuple[tuple[CloudWord, ...], ...]  # Word clouds, aligned with `topics`; may be empty
+    n_words: int = 30  # Number of the most relevant words that are shown at any λ
 
 
 @dataclass(frozen=True)
@@ -143,22 +126,16 @@ class ShownDocument:
 
     title: str
     url: str
-    tokens: int
-    """Tokens in the vocabulary."""
-    unknown: int
-    """Tokens outside the vocabulary."""
+    tokens: int  # Tokens in the vocabulary
+    unknown: int  # Tokens outside the vocabulary
     topics: tuple[tuple[int, float], ...]
     """(number, share) of the topics with a share of at least 1 %, the largest first."""
-    pieces: tuple[str, ...]
-    """Odd number of pieces: text, word as in the text, text, word, …, text."""
+    pieces: tuple[str, ...]  # Odd number of pieces: text, word as in the text, text, word, …, text
     word_topics: tuple[int, ...]
     """(len(pieces) // 2,) number of the most probable topic of each word."""
-    certainty: tuple[float, ...]
-    """p(topic | word, document) of each."""
-    is_cut: bool
-    """Whether the document is longer than `pieces`."""
-    is_text: bool
-    """False if the article's text is missing and its words are listed alphabetically."""
+    certainty: tuple[float, ...]  # p(topic | word, document) of each
+    is_cut: bool  # Whether the document is longer than `pieces`
+    is_text: bool  # False if the article's text is missing and its words are listed alphabetically
 
 
 @dataclass(frozen=True)
@@ -178,17 +155,13 @@ class LikelihoodRow:
     scored: str
     """Text for readers: `whole documents`, `second half of each document, given the first`."""
     perplexity: float
-    perplexity_standard_error: float | None
-    """Standard error over articles."""
+    perplexity_standard_error: float | None  # Standard error over articles
     nats_per_word: float
     nats_per_word_standard_error: float | None
-    monte_carlo_standard_error: float | None
-    """Monte Carlo standard error of nats a word."""
-    low_ess_documents: int
-    """Documents with a low effective sample size."""
+    monte_carlo_standard_error: float | None  # Monte Carlo standard error of nats a word
+    low_ess_documents: int  # Documents with a low effective sample size
     seconds: float
-    meaning: str
-    """A few sentences: the quantity, and on which side of the true value it lies."""
+    meaning: str  # A few sentences: the quantity, and on which side of the true value it lies
     n_samples: float | None = None
     """Mean number of Monte Carlo samples per document; None without sampling."""
 
@@ -200,8 +173,7 @@ class LikelihoodSection:
     rows: tuple[LikelihoodRow, ...]
     articles: int
     documents: int
-    of_documents: int
-    """Number of all test documents; the scored ones are evenly spaced."""
+    of_documents: int  # Number of all test documents; the scored ones are evenly spaced
     tokens: int
     unknown_share: float
     reading: str
@@ -222,10 +194,8 @@ class RunReport:
     """Report of one run. A section is None if the run has no data for it."""
 
     name: str
-    family: str
-    """Name in `models.families`."""
-    family_name: str
-    """Text for readers: `Latent Dirichlet allocation, collapsed Gibbs sampling`."""
+    family: str  # Name in `models.families`
+    family_name: str  # Text for readers: `Latent Dirichlet allocation, collapsed Gibbs sampling`
     corpus: CorpusSection
     training: TrainingSection | None
     topics: TopicsSection
@@ -234,10 +204,8 @@ class RunReport:
     provenance: ProvenanceSection
     dependencies: tuple[dict[str, Any], ...] | None
     """Rows of `pipeline.runs.topics.topic_rows` for Poisson MRFs."""
-    shapes: tuple[float, ...] | None
-    """(K,) r_k of a Gamma-Poisson model, in the order of `topics`."""
-    notes: tuple[str, ...] = ()
-    """Sentences on what is missing in this report, and why."""
+    shapes: tuple[float, ...] | None  # (K,) r_k of a Gamma-Poisson model, in the order of `topics`
+    notes: tuple[str, ...] = ()  # Sentences on what is missing in this report, and why
 
 
 @dataclass(frozen=True)
@@ -249,19 +217,15 @@ class ComparisonRow:
     perplexity_standard_error: float | None
     nats_per_word: float
     monte_carlo_standard_error: float | None
-    difference: float | None
-    """Nats a word above the best model; None for the best."""
-    low: float | None
-    """95 % interval of the difference, paired by article."""
+    difference: float | None  # Nats a word above the best model; None for the best
+    low: float | None  # 95 % interval of the difference, paired by article
     high: float | None
     probability_worse: float | None
-    scored_share: float = 1.0
-    """Model's probability of the scored words, those that all models know."""
+    scored_share: float = 1.0  # Model's probability of the scored words, those that all models know
     conditional_difference: float | None = None
     """Nats a word above the first row if each model is restricted to the scored words, negative
     for a better one; None for the first row, and if the `scored_share`s differ by little."""
-    conditional_low: float | None = None
-    """95 % interval of it, paired by article."""
+    conditional_low: float | None = None  # 95 % interval of it, paired by article
     conditional_high: float | None = None
 
 
@@ -294,11 +258,9 @@ class ComparisonSection:
     articles: int
     documents: int
     tokens: int
-    rows: tuple[ComparisonRow, ...]
-    """The best first."""
+    rows: tuple[ComparisonRow, ...]  # The best first
     reading: str
-    alignments: tuple[Alignment, ...]
-    """Alignments of the first run with each other run."""
+    alignments: tuple[Alignment, ...]  # Alignments of the first run with each other run
     is_comparable: bool = True
     """False if the order of the rows depends on the vocabularies: no row is called the best."""
 

@@ -46,10 +46,8 @@ class RunScore:
     """Likelihood of held-out articles, summed over the documents of each."""
     coherences: dict[str, Coherence]
     diversity: float
-    exclusivity: float
-    """Mean exclusivity over topics."""
-    seconds: float
-    """Seconds of training."""
+    exclusivity: float  # Mean exclusivity over topics
+    seconds: float  # Seconds of training
 
 
 def scored_part(settings: TrainSettings, parts: Split) -> tuple[str, Corpus]:

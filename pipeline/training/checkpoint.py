@@ -25,20 +25,14 @@ class Checkpoint:
     """Progress of training."""
 
     corpus_hash: str
-    state: Any = None
-    """State of the trainer; None before the first step."""
-    metrics: list[dict[str, Any]] = field(default_factory=list)
-    """A line for each validation check."""
-    seconds: float = 0.0
-    """Seconds of training, without validation."""
-    stopped: bool = False
-    """Whether training has ended."""
+    state: Any = None  # State of the trainer; None before the first step
+    metrics: list[dict[str, Any]] = field(default_factory=list)  # A line for each validation check
+    seconds: float = 0.0  # Seconds of training, without validation
+    stopped: bool = False  # Whether training has ended
     shards: list[str] = field(default_factory=list)
     """SHA-256 of the shards read by now, if training follows a download."""
-    best: Topics | None = None
-    """Best topics by validation; None before the first check."""
-    best_look: int | None = None
-    """Index in `metrics` of the check of the best topics."""
+    best: Topics | None = None  # Best topics by validation; None before the first check
+    best_look: int | None = None  # Index in `metrics` of the check of the best topics
 
     def save(self, path: Path) -> None:
         """Replace the last checkpoint, atomically."""

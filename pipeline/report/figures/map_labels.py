@@ -23,8 +23,7 @@ class Placed:
     text: str
     x: float
     y: float
-    size: float
-    """Font size."""
+    size: float  # Font size
     line: tuple[tuple[float, float], tuple[float, float]] | None = None
     """Line from the edge of the circle to the text; None if they are close."""
 
