@@ -1,14 +1,19 @@
 """Estimate of held-out likelihood, with perplexity in nats and standard errors."""
 
+from __future__ import annotations
+
 import warnings
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evaluation.arrays import Bools, Floats, Ints
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from evaluation.arrays import Bools, Floats, Ints
 
 Convention = Literal["sequence", "bag", "bag-and-length"]
 Direction = Literal["exact", "unbiased", "lower bound", "upward biased", "biased", "plug-in"]
@@ -213,7 +218,7 @@ class LikelihoodEstimate:
         """Standard error of `perplexity` over documents, to first order."""
         return self.perplexity * self.nats_per_word_standard_error
 
-    def by_group(self, groups: Sequence[str]) -> "LikelihoodEstimate":
+    def by_group(self, groups: Sequence[str]) -> LikelihoodEstimate:
         """Return the estimate with documents of a group summed, such as the sections of an article.
 
         `groups` (D,) are in order of first appearance. Standard errors are over the sums, as

@@ -1,18 +1,23 @@
 """Base class of trainers as scikit-learn estimators: settings, counts, a state."""
 
-from collections.abc import Mapping
-from typing import Any, Self
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from models.arrays import Floats
 from models.checks import check_whole
 from models.counts import canonical_counts
 from models.family import Schedule
-from models.topics import TopicWords
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from models.arrays import Floats
+    from models.topics import TopicWords
 
 
 class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

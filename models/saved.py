@@ -1,22 +1,28 @@
 """Models on disk: an .npz of plain arrays with a JSON header, without pickle."""
 
+from __future__ import annotations
+
 import hashlib
 import io
 import json
-import os
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corpora.files import atomic_write
-from models.arrays import Floats
 from models.families import Topics, arrays_of, family_of, topics_of_arrays
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from models.arrays import Floats
 
 MODEL_FORMAT = "wikitopics model"
 VERSION = 1

@@ -1,16 +1,22 @@
 """Topics of all families: non-negative weights of words."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from models.arrays import Floats, Ints
 from models.counts import checked_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from models.arrays import Floats, Ints
 
 
 class Edges(NamedTuple):

@@ -8,16 +8,22 @@
 Fields stand between tabs or, if a line has none, between spaces.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from corpora.files import PathLike
 from corpora.formats.compression import write_bytes
 from corpora.formats.lines import PLAUSIBLE, LineReader, shown
 from corpora.formats.mallet_state_file import check_sources
 from corpora.formats.number_table import Column, checked, real
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from corpora.files import PathLike
 
 HEADER = "#doc source topic proportion ..."
 TOLERANCE = 1e-3  # Largest difference between 1 and the sum of the proportions

@@ -1,13 +1,18 @@
 """State of a Gibbs sampler for LDA as MALLET stores it: the topic of every token."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from corpora.corpus import Corpus
 from corpora.corpus_writer import MAX_INT32
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,16 +3,22 @@
 0<tab>0.5<tab>cat dog bird
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from corpora.files import PathLike
 from corpora.formats.compression import write_bytes
 from corpora.formats.lines import LineReader, shown
 from corpora.formats.number_table import Column, checked, real
 from corpora.formats.vocabulary_file import check_writable, fits_a_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from corpora.files import PathLike
 
 
 @dataclass(frozen=True, eq=False)

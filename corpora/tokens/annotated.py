@@ -1,11 +1,16 @@
 """All that a model says of some articles, so that what to keep of it can be chosen later."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corpora.tokens.annotation import PARTS_OF_SPEECH
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)

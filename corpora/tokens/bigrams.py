@@ -4,18 +4,18 @@ Neighbours in one run are scored (see `corpora.tokens.collocation_scores`) and j
 the score is above the threshold. `a a a` are two pairs `a a`, as in gensim's `Phrases`.
 """
 
+from __future__ import annotations
+
 import io
 import json
 import warnings
-from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corpora.errors import CorpusFormatError, UnsuitableModelError
 from corpora.files import PathLike, atomic_write_text
@@ -25,6 +25,11 @@ from corpora.tokens.block_pairs import BlockPairs, count_pairs
 from corpora.tokens.collocation_scores import check_settings, scores_above
 from corpora.tokens.pair_counts import MAX_PAIRS, PairCounts
 from corpora.word_counts import MAX_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import NDArray
 
 Result = TypeVar("Result")
 
@@ -71,7 +76,7 @@ class Bigrams:
         max_words: int = MAX_WORDS,
         max_pairs: int = MAX_PAIRS,
         directory: PathLike | None = None,
-    ) -> "Bigrams":
+    ) -> Bigrams:
         """Bigrams of this rule, learned from `count_pairs` of all blocks, in any order.
 
         Pairs below `min_count` are left out; classic scores are discounted by it, as in gensim.
@@ -106,7 +111,7 @@ class Bigrams:
         patterns: frozenset[tuple[str, str]] | None = None,
         within_chunks: bool = False,
         **more: Any,
-    ) -> "Bigrams":
+    ) -> Bigrams:
         """Deprecated: `count_pairs` of each block, then `from_counts`."""
         message = "Bigrams.learn is now count_pairs of each block, then from_counts"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
@@ -187,7 +192,7 @@ class Bigrams:
         atomic_write_text(path, "".join(lines))
 
     @classmethod
-    def load(cls, path: PathLike) -> "Bigrams":
+    def load(cls, path: PathLike) -> Bigrams:
         """Load a file that `save` wrote. Raises CorpusFormatError with the number of a malformed
         line.
         """

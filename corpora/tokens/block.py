@@ -1,12 +1,16 @@
 """The tokens of one shard of articles, as integers."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corpora.tokens.annotation import PARTS_OF_SPEECH
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 BREAK: Final = -1  # Ends each run of neighbouring words in `TokenBlock.word_of`
 

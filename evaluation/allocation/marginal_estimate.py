@@ -1,16 +1,22 @@
 """Estimate of the marginal likelihood of a count tensor."""
 
+from __future__ import annotations
+
 import time
 import warnings
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evaluation.arrays import Floats, Ints
 from evaluation.monte_carlo.log_mean import log_mean_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from evaluation.arrays import Floats, Ints
 
 LARGEST_ERROR = 0.5  # nats. Above it, the mean of the repeats hangs on the few that are largest.
 MarginalDirection = Literal["exact", "unbiased", "lower bound"]
@@ -102,7 +108,7 @@ class MarginalEstimate:
     @classmethod
     def of_repeats(
         cls, repeats: Floats, method: str, n_tokens: int, n_particles: int, path: ParticlePath
-    ) -> "MarginalEstimate":
+    ) -> MarginalEstimate:
         """Return the mean of unbiased estimates of a probability, given their logs."""
         log_marginal, error, _ = log_mean_of(repeats)
         return cls(log_marginal, error, method, "unbiased", n_tokens, repeats, n_particles, path)

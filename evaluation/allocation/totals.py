@@ -4,20 +4,26 @@ Cemgil et al. 2019, example 3.4: p(S₊ = T, observed counts) is a sum over all 
 tokens that were not counted, T less the observed ones, can be spread over the missing cells.
 """
 
-from collections.abc import Callable, Iterator
+from __future__ import annotations
+
 from itertools import combinations, pairwise
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from evaluation.allocation.exact import exact
-from evaluation.allocation.marginal_estimate import MarginalEstimate
-from evaluation.arrays import Bools, Floats, Ints
 from models.allocation.cell_counts import CellCounts
-from models.allocation.model import AllocationModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from evaluation.allocation.marginal_estimate import MarginalEstimate
+    from evaluation.arrays import Bools, Floats, Ints
+    from models.allocation.model import AllocationModel
 
 MAX_COMPOSITIONS = 10_000  # ways to spread the tokens of one total; more are refused
 

@@ -26,17 +26,22 @@ gensim's `CoherenceModel` gives the same values, except in these cases:
   the word, and counts too few windows.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from corpora import Corpus
-from evaluation.arrays import Bools, Floats, Ints
 from evaluation.topics.cooccurrence import Cooccurrence, count_documents, count_windows
 from evaluation.topics.running_text import UNKNOWN, RunningText
 from models.topics import TopicWords
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evaluation.arrays import Bools, Floats, Ints
 
 Measure = Literal["u_mass", "c_uci", "c_npmi", "c_v"]
 WINDOW_SIZES: Final[dict[str, int | None]] = {"u_mass": None, "c_uci": 10, "c_npmi": 10, "c_v": 110}

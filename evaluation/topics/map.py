@@ -4,12 +4,17 @@ Torgerson 1952, "Multidimensional scaling: I. Theory and method"; also principal
 analysis (Gower 1966), by which LDAvis lays out topics (Sievert & Shirley 2014, Sec. 3.1).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from evaluation.arrays import Floats
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from evaluation.arrays import Floats
 
 NOISE = 1e-12  # share of the largest eigenvalue below which an eigenvalue is rounding
 

@@ -1,10 +1,16 @@
 """Differences between topics: diversity and exclusivity."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from evaluation.arrays import Floats
 from models.checks import check_whole
-from models.topics import TopicWords
+
+if TYPE_CHECKING:
+    from evaluation.arrays import Floats
+    from models.topics import TopicWords
 
 
 def diversity(topics: TopicWords, n_words: int = 25) -> float:

@@ -4,14 +4,19 @@ Sievert & Shirley 2014, "LDAvis: a method for visualizing and interpreting topic
 the other way round: which topics a word is from.
 """
 
-from typing import Final
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from evaluation.arrays import Floats
 from evaluation.topics.distance import normalised_rows
 from models.checks import check_whole
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from evaluation.arrays import Floats
 
 WEIGHTS: Final = np.arange(101) / 100  # the values of λ that `relevant_words` is for: 0, 0.01, …, 1
 WORDS_AT_ONCE: Final = 4096

@@ -1,13 +1,19 @@
 """Documents as sequences of vocabulary indices, for sliding windows."""
 
-from collections.abc import Callable, Iterable, Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora import TokenBlock
 from corpora.tokens.block import BREAK
-from evaluation.arrays import Ints, Ints32
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from corpora import TokenBlock
+    from evaluation.arrays import Ints, Ints32
 
 UNKNOWN = -1  # a word outside the vocabulary: it has a position in windows and is in no topic
 
@@ -44,7 +50,7 @@ class RunningText:
         blocks: Iterable[TokenBlock],
         vocabulary: Sequence[str],
         keep: Callable[[str], bool] | None = None,
-    ) -> "RunningText":
+    ) -> RunningText:
         """Return the documents of `blocks` whose ids `keep` accepts; all by default.
 
         It takes 4 bytes for each token, and twice that during construction.

@@ -1,12 +1,17 @@
 """Typical documents of topics: those with the largest share of a topic."""
 
-from typing import Final
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from evaluation.arrays import Floats, Ints
 from models.checks import check_whole
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from evaluation.arrays import Floats, Ints
 
 SHORT: Final = 0.25  # share of documents that count as short
 

@@ -1,7 +1,9 @@
 """`AllocationFactors`: the conditional probability tables of an allocation model, learned."""
 
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -26,16 +28,18 @@ from models.allocation.mean_field.family_counts import (
     counts_of_epoch,
     tables_of_counts,
 )
-from models.allocation.model import AllocationModel
 from models.allocation.particles.posterior_sample import PosteriorSample, posterior_sample
 from models.allocation.particles.runs import check_particle_settings
 from models.allocation.reachable import check_reachable
 from models.allocation.sequence import rate_of
-from models.arrays import Floats
 from models.checks import check_number, check_whole
-from models.lda.topics import LDATopics
 from models.parallel import effective_n_jobs
 from models.seed import seed_from
+
+if TYPE_CHECKING:
+    from models.allocation.model import AllocationModel
+    from models.arrays import Floats
+    from models.lda.topics import LDATopics
 
 N_KEPT = 100
 

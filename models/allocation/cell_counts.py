@@ -1,13 +1,16 @@
 """Observed counts as a list of cells: the observed values of tokens, and numbers of tokens."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from models.allocation.model import AllocationModel
-from models.arrays import Ints
+if TYPE_CHECKING:
+    from models.allocation.model import AllocationModel
+    from models.arrays import Ints
 
 MISSING = -1  # Value of an index that was not observed
 

@@ -5,17 +5,22 @@ every index by a Bayesian network, whose conditional probability tables have Dir
 the tensor S of all allocations only the counts X over the visible indices are observed.
 """
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import networkx as nx
 import numpy as np
 
 from models.allocation.standard_graphs import StandardGraphs
-from models.arrays import Floats
 from models.checks import check_number, check_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from models.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,20 +122,20 @@ class AllocationModel(StandardGraphs):
         made_of = (dict(self.parents), dict(self.cardinalities), self.visible, self.a, self.b)
         return type(self), (*made_of, prior, self.tied)
 
-    def graph(self) -> "nx.DiGraph[str]":
+    def graph(self) -> nx.DiGraph[str]:
         """The directed graph."""
         graph: nx.DiGraph[str] = nx.DiGraph()
         graph.add_nodes_from(self.parents)
         graph.add_edges_from((each, name) for name, of in self.parents.items() for each in of)
         return graph
 
-    def junction_tree(self) -> "nx.Graph[tuple[str, ...]]":
+    def junction_tree(self) -> nx.Graph[tuple[str, ...]]:
         """Cliques of the moral graph, triangulated, and the separators between them.
         Nodes are tuples of names, with an attribute `type`, "clique" or "sepset".
         """
         return nx.junction_tree(self.graph())
 
-    def fully_visible(self) -> "AllocationModel":
+    def fully_visible(self) -> AllocationModel:
         """The same with nothing hidden: its X is S, in the order of `indices`."""
         return replace(self, visible=self.indices)
 

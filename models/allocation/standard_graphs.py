@@ -1,14 +1,19 @@
 """Factorisations and topic models of the literature as allocation models."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from models.arrays import Floats
 from models.checks import check_whole
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from models.arrays import Floats
 
 
 class StandardGraphs:

@@ -11,12 +11,12 @@ which is the same posterior with less to be drawn, and LDA's sampler but for p_k
 by the same kernels, dense or sparse, exact or parallel (see `models.gibbs.sweep`).
 """
 
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from models.checks import check_number
@@ -27,9 +27,14 @@ from models.gamma_poisson.beta_gamma_state import (
     mean_gamma_poisson,
 )
 from models.gamma_poisson.count_priors import CountPriors, sample_probability, sample_shape
-from models.gamma_poisson.topics import GammaPoissonTopics
 from models.gibbs.collapsed_gibbs import CollapsedGibbs
-from models.gibbs.tokens import Tokens
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from scipy import sparse
+
+    from models.gamma_poisson.topics import GammaPoissonTopics
+    from models.gibbs.tokens import Tokens
 
 FIRST_STEPS = 50  # Gibbs steps of r and p before the first sweep
 STEPS = 5  # Gibbs steps of r and p after each sweep: they are correlated, and a step costs little

@@ -1,12 +1,17 @@
 """State of Gibbs sampling of a Gamma-Poisson model."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.arrays import Floats, Ints32
 from models.gamma_poisson.topics import GammaPoissonTopics
 from models.gibbs.state import GibbsLDAState
+
+if TYPE_CHECKING:
+    from models.arrays import Floats, Ints32
 
 MIN_PROBABILITY = 1e-12
 """Minimum distance of probabilities from 0 and 1, which a Beta variate can reach by rounding."""

@@ -1,8 +1,12 @@
 """State of factorisations of counts, and the report of a sweep."""
 
-from dataclasses import dataclass
+from __future__ import annotations
 
-from models.arrays import Floats
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from models.arrays import Floats
 
 
 @dataclass

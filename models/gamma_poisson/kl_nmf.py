@@ -1,16 +1,22 @@
 """Non-negative matrix factorisation of counts under the Kullback-Leibler divergence."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.special import xlogy
 from sklearn.utils.validation import check_is_fitted
 
-from models.arrays import Floats
 from models.gamma_poisson.factor_estimator import Counts, FactorEstimator
-from models.gamma_poisson.factor_state import KLNMFState
 from models.gamma_poisson.factor_updates import log_mixtures
 from models.gamma_poisson.gamma_fit import fit_scores
 from models.gamma_poisson.topics import GammaPoissonTopics
 from models.parallel import effective_n_jobs
+
+if TYPE_CHECKING:
+    from models.arrays import Floats
+    from models.gamma_poisson.factor_state import KLNMFState
 
 
 class KLNMF(FactorEstimator):

@@ -1,16 +1,21 @@
 """Model of Gamma-Poisson factor analysis: topics, and the prior of a document's scores."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from models.arrays import Floats
 from models.gamma_poisson.tilted import TiltedTopics
 from models.topics import TopicWords, checked_share, checked_topic_word
 from models.variational.inference import infer_doc_topic
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from models.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,19 @@
 """State of collapsed Gibbs sampling, and its report of a sweep."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from models.arrays import Bools, Floats, Ints32
-from models.gibbs.tokens import Tokens
 from models.lda.topics import LDATopics
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from models.arrays import Bools, Floats, Ints32
+    from models.gibbs.tokens import Tokens
 
 
 @dataclass

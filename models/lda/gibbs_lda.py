@@ -1,14 +1,14 @@
 """LDA by collapsed Gibbs sampling (Griffiths & Steyvers 2004); topics average samples."""
 
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from models.arrays import Ints, Ints32
 from models.counts import whole_numbers
 from models.dirichlet_prior import check_priors, prior_vector
 from models.gibbs.collapsed_gibbs import CollapsedGibbs
@@ -26,7 +26,12 @@ from models.lda.gibbs_stream import (
     TokenTopics,
     by_document,
 )
-from models.lda.topics import LDATopics
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from models.arrays import Ints, Ints32
+    from models.lda.topics import LDATopics
 
 
 class _Stream(NamedTuple):

@@ -4,20 +4,18 @@ The cap and the frozen words are those of Aldebakel et al. 2022: a document's fi
 converge while the topics are still crude, and the most frequent words need no parameters.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy import sparse
 from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
 from corpora.row_blocks import taken_rows, total_of
-from models.arrays import Bools, Floats
 from models.checks import check_number
 from models.counts import frozen_words
 from models.dirichlet_prior import check_priors, prior_vector
@@ -27,10 +25,18 @@ from models.lda.bound import document_bound, topic_bound
 from models.lda.e_step import BatchStatistics, EStep, SubmitEStep, expected_counts, words_of
 from models.lda.m_step import update_alpha, update_eta, update_topics, word_weights
 from models.lda.online_lda_state import OnlineLDAState, OnlineLDAStep
-from models.lda.topics import LDATopics
 from models.parallel import effective_n_jobs
 from models.seed import seed_from
 from models.variational.inference import infer_doc_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import ArrayLike
+    from scipy import sparse
+
+    from models.arrays import Bools, Floats
+    from models.lda.topics import LDATopics
 
 MIN_TOKENS_PER_WORD = 20.0
 """Minimal number of tokens in D documents, by default, for each topic and word of the vocabulary.

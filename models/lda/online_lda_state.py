@@ -1,11 +1,16 @@
 """State of online variational Bayes, and its report of a step."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.arrays import Bools, Floats
 from models.lda.topics import LDATopics
+
+if TYPE_CHECKING:
+    from models.arrays import Bools, Floats
 
 
 @dataclass

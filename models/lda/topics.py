@@ -1,15 +1,20 @@
 """Topics of LDA, with the prior of a document's topic proportions."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from corpora.formats.mallet_state import MalletState
-from models.arrays import Floats
 from models.topics import TopicWords, checked_share, checked_topic_word
 from models.variational.inference import infer_doc_topic
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from corpora.formats.mallet_state import MalletState
+    from models.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

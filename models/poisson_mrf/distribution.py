@@ -6,15 +6,19 @@
 Altham's multiplicative binomial (1978).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 from scipy.special import gammaln, logsumexp, softmax
 
-from models.arrays import Floats
 from models.checks import check_number
+
+if TYPE_CHECKING:
+    from models.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,13 +95,13 @@ class FixedLengthPoissonMRF:
         probability: Floats = softmax(self.node + 2.0 * weight * (self.interactions @ rest))
         return probability
 
-    def normalised(self) -> "FixedLengthPoissonMRF":
+    def normalised(self) -> FixedLengthPoissonMRF:
         """The same distribution with Σ_s exp θ_s = 1."""
         return FixedLengthPoissonMRF(
             self.node - logsumexp(self.node), self.interactions, self.half_length
         )
 
-    def with_half_length(self, half_length: float) -> "FixedLengthPoissonMRF":
+    def with_half_length(self, half_length: float) -> FixedLengthPoissonMRF:
         """The same θ and Φ, weighted by another ω."""
         return FixedLengthPoissonMRF(self.node, self.interactions, half_length)
 

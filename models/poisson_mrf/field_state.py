@@ -1,16 +1,21 @@
 """State of training of Poisson MRFs, and the report of a round."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from models.arrays import Floats, Ints
-from models.poisson_mrf.field_fitting import FittedMRFs
 from models.poisson_mrf.node_regressions import NodeRegressions
-from models.poisson_mrf.topics import LPMRFModel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from models.arrays import Floats, Ints
+    from models.poisson_mrf.field_fitting import FittedMRFs
+    from models.poisson_mrf.topics import LPMRFModel
 
 Kind = TypeVar("Kind", bound="LPMRFModel")
 Stage = Literal["mixture", "lda", "multinomial", "fields", "done"]

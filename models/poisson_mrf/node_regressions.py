@@ -8,21 +8,26 @@ For each word s, with y = x_s + β and η_i = θ_s + φ_s·x_i (φ_ss = 0),
 distribution being Poisson with η_s = θ_s + 2 Φ_s·x, Φ is half of φ, made symmetric.
 """
 
+from __future__ import annotations
+
 import logging
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp
 
-from models.arrays import Floats, Ints32
 from models.counts import checked_counts
 from models.parallel import effective_n_jobs, for_blocks
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.lasso_kernel import Setting, fit_block
 from models.poisson_mrf.working_set import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from models.arrays import Floats, Ints32
 
 NODE_BLOCK = 16  # Words a task
 COLUMN_BLOCK = 256  # Words whose products with all others are in memory at once

@@ -5,23 +5,29 @@ tokens has one. With Φ = 0 they are the mixture of multinomials and LDA (Inouye
 Sec. 3).
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import softmax
 
-from models.arrays import Floats, Ints
 from models.counts import whole_numbers
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.edges import Neighbours, checked_edges
 from models.poisson_mrf.field_scores import field_scores
 from models.poisson_mrf.topic_matrices import map_assignment
 from models.topics import Edges, TopicWords, checked_topic_word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from models.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,16 @@
 """Allocations drawn from the posterior by particles, and their probabilities."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaln
 
 from models.allocation.cell_counts import CellCounts
 from models.allocation.inference_plan import InferencePlan, plan_of
-from models.allocation.model import AllocationModel
 from models.allocation.particles.runs import (
     MAX_MEMORY,
     RESAMPLE_BELOW,
@@ -21,8 +23,11 @@ from models.allocation.particles.token_kernel import bring_up_to_date
 from models.allocation.reachable import check_reachable
 from models.allocation.rising_factorial import log_rising_factorials
 from models.allocation.sequence import log_of_counts
-from models.arrays import Floats, Ints
 from models.checks import check_whole
+
+if TYPE_CHECKING:
+    from models.allocation.model import AllocationModel
+    from models.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
