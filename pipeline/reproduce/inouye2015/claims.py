@@ -1,29 +1,20 @@
 """Claims about the perplexities of Poisson MRFs, decided from the rows of models."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from pipeline.reproduce.claims import finding
+from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import number
 from pipeline.reproduce.inouye2015.models import FEW, FIELDS, MULTINOMIAL
 from pipeline.reproduce.inouye2015.published import N_NONZEROS
 from pipeline.reproduce.tables import indexed
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pipeline.reproduce.claims import Finding
-
 PERPLEXITIES = "Published perplexities, and nonzeros, of multinomials and LPMRFs on Classic3."
 LOWER = "Dependencies lower the perplexity of single models, mixtures, and few topics."
-EXACT_TO = 1e-3
-"""Tolerance of multinomials: nothing but k-means is random."""
-WORSE_BY = 1.005
-"""Tolerance of LPMRFs, whose partition functions are sampled."""
+EXACT_TO = 1e-3  # Tolerance of multinomials: nothing but k-means is random
+WORSE_BY = 1.005  # Tolerance of LPMRFs, whose partition functions are sampled
 NONZEROS_TO = 1e-3
-SURE = 2.0
-"""Standard errors, over documents."""
+SURE = 2.0  # Standard errors, over documents
 PARTS = {"test": "test", "train": "training"}
 
 

@@ -5,12 +5,11 @@ words that are strongest by Φ. Ours are ranked by Φ, and by their effect on th
 new training are in another order: they are matched to the published ones by their words.
 """
 
-from __future__ import annotations
-
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -18,42 +17,32 @@ from scipy.optimize import linear_sum_assignment
 from models import SavedModel
 from models.poisson_mrf.topic_matrices import map_assignment
 from models.poisson_mrf.topic_model import LPMRFTopicModel
+from models.poisson_mrf.topics import LPMRFTopics
 from models.saved import ModelFormatError
 from pipeline.cache import keys
+from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.figures.word_graph import dependency_figure
 from pipeline.progress import Progress
-from pipeline.reproduce.claims import finding
-from pipeline.reproduce.counts import words_of_counts
+from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.counts import Named, words_of_counts
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, plain
 from pipeline.reproduce.inouye2015.published import CHOSEN, authors_split
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, text_table
 from pipeline.runs.topics import topic_rows
 from pipeline.runs.word_dependencies import SORTED_BY, strongest_dependencies
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from models.poisson_mrf.topics import LPMRFTopics
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.claims import Finding
-    from pipeline.reproduce.counts import Named
-    from pipeline.reproduce.settings import ReproduceSettings
-
 NAME = "lpmrf-dependencies"
 N_TOPICS = 3
 PROTOCOL: dict[str, Any] = {"assignments": "moves", "partition": "envelope"}
-SAMPLE_PENALTY = 0.1
-"""λ for the built-in sample, which has fewer and longer documents."""
+SAMPLE_PENALTY = 0.1  # λ for the built-in sample, which has fewer and longer documents
 QUICK_SAMPLE = {"n_samples": 20, "n_temperatures": 20}
 """Annealing for the built-in sample at the scale quick; otherwise as published."""
-N_SHOWN = 10
-"""Words and dependencies of each sign, as in the paper."""
-WITHIN = (12, 50)
-"""Ranks down to which published entries are counted."""
-HALF = 5
-"""Published entries of ten that must be found."""
+N_SHOWN = 10  # Words and dependencies of each sign, as in the paper
+WITHIN = (12, 50)  # Ranks down to which published entries are counted
+HALF = 5  # Published entries of ten that must be found
 CLAIMS = (
     ("words", "words", WITHIN[0]),
     ("positive", "positive dependencies", WITHIN[1]),

@@ -1,15 +1,11 @@
 """Figure 3 of Inouye et al. 2015: perplexities as bars, and by the likelihood."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from pipeline.figures.style import INK, bar_style
 from pipeline.reproduce.experiment import number
 from pipeline.reproduce.inouye2015.models import BASES, FEW, FIELDS, MULTINOMIAL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LABELS = {(False, base): title for base, title in BASES.items()} | {
     (True, MULTINOMIAL): "LDA, Gibbs sampling",

@@ -14,19 +14,18 @@ measure is not of a distribution that sums to 1. Likelihoods are therefore of fi
 interactions (`models.poisson_mrf.condensation`), and partition functions by sequential Monte Carlo.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
 from evaluation.document_blocks import DocumentBlock
+from evaluation.estimate import LikelihoodEstimate
 from evaluation.poisson_mrf.annealed import annealed
 from evaluation.poisson_mrf.exact_likelihood import mixture_exact
 from evaluation.poisson_mrf.map_assignment import map_assignment
@@ -36,9 +35,6 @@ from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.partition_table import partition_table
 from models.poisson_mrf.topic_model import LPMRFTopicModel, without_interactions
 from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
-
-if TYPE_CHECKING:
-    from evaluation.estimate import LikelihoodEstimate
 
 Model = LPMRFClusters | LPMRFTopics
 
@@ -53,8 +49,7 @@ KINDS = {
 }
 """Titles of the published kinds, and of topic models by Gibbs sampling."""
 SMOOTHING = 1e-4
-SUMMED = "summed/"
-"""Prefix of the names of the arrays of a likelihood."""
+SUMMED = "summed/"  # Prefix of the names of the arrays of a likelihood
 MAX_ROUNDS = 100
 
 
@@ -92,16 +87,14 @@ class Budget:
     likelihood_temperatures: int = 100
     round_temperatures: int = 100
     few_temperatures: int = 4
-    n_repeats: int = 5
-    """Runs of annealing at few temperatures."""
+    n_repeats: int = 5  # Runs of annealing at few temperatures
     selection_samples: int = 100
     selection_temperatures: int = 100
     n_rounds: int = 3
     n_sweeps: int = 20
     lda_sweeps: int = 1600
     n_chains: int = 20
-    chain_temperatures: int = 200
-    """Annealing of the likelihood of a document."""
+    chain_temperatures: int = 200  # Annealing of the likelihood of a document
 
 
 @dataclass(frozen=True)

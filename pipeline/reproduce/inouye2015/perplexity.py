@@ -5,23 +5,25 @@ are fitted to nine tenths of the documents and scored on the rest; LDA by Gibbs 
 models of Poisson MRFs by Gibbs sampling, are beside them. Fitting and scores are in `models`.
 """
 
-from __future__ import annotations
-
 import json
 import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from evaluation.comparison import paired_difference
 from evaluation.convention import in_convention
 from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.poisson_mrf import field_selection
+from evaluation.poisson_mrf.field_selection import FieldSelection
 from models.poisson_mrf.field_fitting import FieldSettings
+from pipeline.cache.results import ResultCache, ResultGroup
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.reproduce.capdevila2018.documents import draw_rows, most_frequent_words, whole_counts
@@ -41,22 +43,12 @@ from pipeline.reproduce.inouye2015.models import (
     Variant,
 )
 from pipeline.reproduce.inouye2015.published import FOLD, authors_split
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text, text_table
 from pipeline.reproduce.trials import group_of, run_trials, scaled
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from scipy import sparse
-
-    from evaluation.poisson_mrf.field_selection import FieldSelection
-    from pipeline.cache.results import ResultCache, ResultGroup
-    from pipeline.reproduce.settings import ReproduceSettings
-
-NAME = "lpmrf-perplexity"
-"""Name of both experiments in the cache."""
-WORDS = 5000
-"""Most frequent words of Wikipedia that are taken."""
+NAME = "lpmrf-perplexity"  # Name of both experiments in the cache
+WORDS = 5000  # Most frequent words of Wikipedia that are taken
 QUICK_DOCUMENTS = 5000
 QUICK: dict[str, Any] = {
     "budget": Budget(
@@ -73,10 +65,9 @@ QUICK: dict[str, Any] = {
 }
 TOPICS = {"lpmrf-classic3": {"quick": (3,), "full": (3, 10, 20)}}
 """Numbers of topics; of Wikipedia only single distributions are published."""
-DIFFERENCE = ("nats_per_word", "standard_error", "p_value")
+DIFFERENCE = ("nats_per_word", "standard_error", "p_value")  # Fields that results have
 SELECTION = ("penalty", "length_scale", "penalties", "length_scales", "perplexity")
 LIKELIHOOD = ("method", "perplexity", "nats_per_word")
-"""Fields in results."""
 LEVELS = ("n_topics", "penalties", "length_scales", "patience", "given", "by_published")
 """Settings that only say which models and which λ and c are tried."""
 
@@ -85,15 +76,13 @@ LEVELS = ("n_topics", "penalties", "length_scales", "patience", "given", "by_pub
 class PerplexitySettings:
     """Models, grid of λ and c, and budget; the defaults are the paper's."""
 
-    n_topics: tuple[int, ...] = (3, 10, 20)
-    """Topics of mixtures and topic models."""
+    n_topics: tuple[int, ...] = (3, 10, 20)  # Topics of mixtures and topic models
     budget: Budget = field(default_factory=Budget)
     penalties: tuple[float, ...] = field_selection.PENALTIES
     length_scales: tuple[float, ...] = field_selection.LENGTH_SCALES
     patience: int | None = None
     """Penalties without improvement after which smaller ones are not tried."""
-    given: tuple[float, float] | None = None
-    """λ and c of all fields; selected if None."""
+    given: tuple[float, float] | None = None  # λ and c of all fields; selected if None
     by_published: bool = False
     """Whether the authors' λ and c are taken where they are known: on Classic3 only."""
     seed: int = 0
@@ -131,7 +120,7 @@ class HeldOut:
         return known == (*published.SHAPE, published.N_TOKENS)
 
     @property
-    def for_selection(self) -> HeldOut:
+    def for_selection(self) -> "HeldOut":
         """The last tenth of the training documents as test documents, and the rest."""
         first = self.train.shape[0] - self.train.shape[0] // FOLD
         return HeldOut(self.train[:first], self.train[first:])

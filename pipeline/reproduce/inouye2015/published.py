@@ -5,13 +5,10 @@ Those of Classic3 are what the authors' code arrives at on its 3,890 documents, 
 collection that was not published.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 
-SHAPE, N_TOKENS = (3890, 1000), 187_640
-"""Shape and tokens of Classic3, by which it is recognised."""
+SHAPE, N_TOKENS = (3890, 1000), 187_640  # Shape and tokens of Classic3, by which it is recognised
 PERPLEXITY: dict[tuple[str, str, int], tuple[float, float]] = {
     ("single", "multinomial", 1): (47.3477, 46.3678),
     ("mixture", "multinomial", 3): (30.2664, 29.5734),
@@ -27,16 +24,14 @@ CHOSEN: dict[tuple[str, int], tuple[float, float]] = {
     ("topics", 3): (0.00885867, 1.5),
 }
 """λ and c of these fields, by kind and number of topics."""
-N_NONZEROS = 78_396
-"""Nonzeros of Φ of the single field; each pair of words counts twice."""
+N_NONZEROS = 78_396  # Nonzeros of Φ of the single field; each pair of words counts twice
 FIGURE_3: dict[str, dict[str, float]] = {
     "lpmrf-classic3": {"multinomial": 47.0, "fields": 34.0},
     "lpmrf-wikipedia": {"multinomial": 9.3, "fields": 7.9},
 }
 """Test perplexity of the single models."""
 ANY_WIKIPEDIA = "a part of Wikipedia that was not published"
-FOLD = 10
-"""One document in so many is held out."""
+FOLD = 10  # One document in so many is held out
 
 
 def authors_split(counts: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:

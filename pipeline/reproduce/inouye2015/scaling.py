@@ -6,14 +6,13 @@ topic matrices of k topics, and as the nonzeros of Φ, whatever p, for annealing
 fitted by least squares of log seconds.
 """
 
-from __future__ import annotations
-
 import math
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -24,34 +23,30 @@ from models.parallel import effective_n_jobs
 from models.poisson_mrf.annealed_partition import log_weights_at
 from models.poisson_mrf.field_estimator import filled
 from models.poisson_mrf.field_fitting import FieldSettings, fit_fields
-from models.poisson_mrf.node_regressions import fit_nodes, fit_path, largest_penalty
+from models.poisson_mrf.node_regressions import (
+    NodeRegressions,
+    fit_nodes,
+    fit_path,
+    largest_penalty,
+)
 from models.poisson_mrf.partition_table import N_ENVELOPE
 from models.poisson_mrf.topic_matrices import map_assignment
 from models.poisson_mrf.topics import LPMRFTopics
+from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.reproduce.capdevila2018.documents import most_frequent_words
-from pipeline.reproduce.claims import finding
+from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.counts import one_corpus
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, number, plain
 from pipeline.reproduce.inouye2015.published import ANY_WIKIPEDIA
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, text
 from pipeline.reproduce.trials import group_of, run_trials, scaled
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from models.poisson_mrf.node_regressions import NodeRegressions
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.claims import Finding
-    from pipeline.reproduce.settings import ReproduceSettings
-
 NAME = "lpmrf-scaling"
-PUBLISHED_PENALTY = 1.0
-"""λ of regressions and topic matrices."""
-MIN_SECONDS, MAX_RUNS = 0.5, 5
-"""Shorter work is timed again, and the quickest run counts."""
-DRAWING, CLUSTERING = 0, 1
-"""Streams of random numbers."""
+PUBLISHED_PENALTY = 1.0  # λ of regressions and topic matrices
+MIN_SECONDS, MAX_RUNS = 0.5, 5  # Shorter work is timed again, and the quickest run counts
+DRAWING, CLUSTERING = 0, 1  # Streams of random numbers
 MAX_WORDS = {"quick": 2_000, "full": 10_000}
 SHARES = {"quick": (0.25, 0.5, 1.0), "full": (0.1, 0.2, 0.5, 1.0)}
 """Shares of the largest number of words."""
@@ -89,18 +84,15 @@ CLAIMS = {
     ),
 }
 LINEAR = "Regressions take time linear in documents and words, annealing in the nonzeros."
-TOLERANCE = 0.2
-"""Tolerance of exponents."""
+TOLERANCE = 0.2  # Tolerance of exponents
 
 
 @dataclass(frozen=True)
 class ScalingSettings:
     """Sizes and effort; the defaults are the paper's."""
 
-    documents: tuple[int, ...] = (5_000, 10_000, 50_000, 100_000)
-    """n of regressions."""
-    words: tuple[int, ...] = (1_000, 2_000, 5_000, 10_000)
-    """p of regressions."""
+    documents: tuple[int, ...] = (5_000, 10_000, 50_000, 100_000)  # n of regressions
+    words: tuple[int, ...] = (1_000, 2_000, 5_000, 10_000)  # p of regressions
     matrix_documents: tuple[int, ...] = (50_000, 100_000)
     matrix_words: tuple[int, ...] = (5_000, 10_000)
     topics: tuple[int, ...] = (3, 10)

@@ -1,7 +1,5 @@
 """`reproduce lpmrf-dependencies`: topics, comparison with Table 1, training that continues."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from unittest import mock

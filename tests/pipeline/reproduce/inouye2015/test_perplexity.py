@@ -1,7 +1,5 @@
 """`reproduce lpmrf-classic3` and `lpmrf-wikipedia`: models, both measures, claims, settings."""
 
-from __future__ import annotations
-
 import json
 import math
 import shlex

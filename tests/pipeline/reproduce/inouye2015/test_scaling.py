@@ -1,7 +1,5 @@
 """`reproduce lpmrf-scaling`: documents, penalties, times, exponents, claims."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from unittest import mock
