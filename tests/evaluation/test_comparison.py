@@ -10,9 +10,8 @@ from evaluation import LikelihoodEstimate, PairedDifference, compare, paired_dif
 
 def estimate(values, tokens, method="made up"):
     n = len(values)
-    return LikelihoodEstimate(
-        np.array(values), np.zeros(n), np.array(tokens), method, "sequence", "exact"
-    )
+    arrays = (np.array(values), np.zeros(n), np.array(tokens))
+    return LikelihoodEstimate(*arrays, method, "sequence", "exact")
 
 
 def test_differences_by_hand_and_of_one_model():

@@ -34,9 +34,8 @@ FEW = 9
 
 
 def estimate_of(model, counts, method=None, **settings):
-    return log_likelihood(
-        model, counts, method, **{"n_samples": FEW, "random_state": 0, **settings}
-    )
+    settings = {"n_samples": FEW, "random_state": 0, **settings}
+    return log_likelihood(model, counts, method, **settings)
 
 
 def assert_same(found, expected):
@@ -94,9 +93,8 @@ def test_documents_without_tokens(kind, method):
     found = estimate_of(model, counts, method)
     is_empty = np.asarray(counts.sum(axis=1)).ravel() == 0
     assert is_empty.sum() > 1
-    assert found.log_likelihood[is_empty] == pytest.approx(
-        log_empty(kind, found.convention), rel=1e-12
-    )
+    expected = log_empty(kind, found.convention)
+    assert found.log_likelihood[is_empty] == pytest.approx(expected, rel=1e-12)
     assert (found.standard_error[is_empty] == 0).all()
     assert not found.n_tokens[is_empty].any()
     assert not found.n_samples[is_empty].any()
@@ -135,9 +133,8 @@ def test_threads_change_no_bit_and_seeds_do(kind, method, monkeypatch):
 @EVERY_METHOD
 def test_seeds_that_generators_give(kind, method):
     def estimate(random_state):
-        return estimate_of(
-            model_of(kind), documents(), method, n_samples=2, random_state=random_state
-        )
+        settings = {"n_samples": 2, "random_state": random_state}
+        return estimate_of(model_of(kind), documents(), method, **settings)
 
     for make in (np.random.default_rng, np.random.RandomState):
         rng = make(1)

@@ -14,9 +14,8 @@ def model_of(seed, n_topics=2, n_words=4):
     )
     topic_word[topic_word < 0.02] = 0.0
     topic_word[0] += 0.05
-    return GammaPoissonTopics(
-        topic_word, rng.uniform(0.2, 2.0, n_topics), rng.uniform(0.3, 0.7, n_topics)
-    )
+    shape = rng.uniform(0.2, 2.0, n_topics)
+    return GammaPoissonTopics(topic_word, shape, rng.uniform(0.3, 0.7, n_topics))
 
 
 def arrays_of(topics):

@@ -13,9 +13,8 @@ from models import GammaPoissonTopics
 def model(seed=0, n_topics=3, n_words=8):
     rng = np.random.default_rng(seed)
     topic_word = rng.dirichlet(np.full(n_words, 0.5), n_topics) * rng.gamma(3, 1, (n_topics, 1))
-    return GammaPoissonTopics(
-        topic_word, rng.uniform(0.3, 1.5, n_topics), rng.uniform(0.3, 0.8, n_topics)
-    )
+    shape = rng.uniform(0.3, 1.5, n_topics)
+    return GammaPoissonTopics(topic_word, shape, rng.uniform(0.3, 0.8, n_topics))
 
 
 def test_lengths_and_words_have_their_laws():

@@ -51,9 +51,8 @@ def graphs(draw, *, ties=False, perfect=False, priors=False):
             for name in names
             if name not in later
         }
-    return Model(
-        {name: parents[name] for name in names}, sizes, visible, a, b, prior=prior, tied=tied
-    )
+    parents = {name: parents[name] for name in names}
+    return Model(parents, sizes, visible, a, b, prior=prior, tied=tied)
 
 
 def random_tokens(model, n_tokens, seed):

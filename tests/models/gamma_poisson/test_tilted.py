@@ -21,10 +21,8 @@ def test_by_hand():
     assert tilted.log_empty == pytest.approx(expected, rel=1e-13)
     assert (tilted.n_topics, tilted.n_words) == (2, 3)
     tilted = TiltedTopics.of(PHI, R, P)
-    p = [
-        np.exp(log_probability_by_partitions(row, PHI, R, P) - tilted.log_empty)
-        for row in np.eye(3, dtype=int)
-    ]
+    tokens = np.eye(3, dtype=int)
+    p = np.exp([log_probability_by_partitions(row, PHI, R, P) - tilted.log_empty for row in tokens])
     assert_allclose(R @ tilted.topic_word, p, rtol=1e-13)
 
 

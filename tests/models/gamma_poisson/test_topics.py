@@ -75,9 +75,8 @@ def test_words_in_another_order_and_smoothed():
     smooth = topics().smoothed(0.1)
     assert (smooth.topic_word > 0).all()
     assert_allclose(smooth.topic_word.sum(axis=1), PHI.sum(axis=1), rtol=1e-14)
-    assert_allclose(
-        length_probabilities(20, smooth.topic_word, R, P), length_probabilities(20, PHI, R, P)
-    )
+    found = length_probabilities(20, smooth.topic_word, R, P)
+    assert_allclose(found, length_probabilities(20, PHI, R, P))
     assert (topics().smoothed(0.0).topic_word == PHI).all()
 
 

@@ -12,9 +12,8 @@ from models import LDATopics
 
 def topics(seed=0, n_topics=3, n_words=8):
     rng = np.random.default_rng(seed)
-    return LDATopics(
-        rng.dirichlet(np.full(n_words, 0.5), n_topics), rng.gamma(1, 1, n_topics) + 0.1
-    )
+    topic_word = rng.dirichlet(np.full(n_words, 0.5), n_topics)
+    return LDATopics(topic_word, rng.gamma(1, 1, n_topics) + 0.1)
 
 
 def test_shapes_normalisation_and_arrays_of_its_own():

@@ -23,9 +23,8 @@ def tiny(seed, n_docs=5, n_words=7, n_topics=3):
 @pytest.mark.parametrize("seed", range(4))
 def test_equals_the_naive_fixed_point(seed, cap):
     counts, weight, alpha = tiny(seed)
-    found = infer_doc_topic(
-        sparse.csr_array(counts), weight, alpha, max_iterations=cap, tolerance=1e-3
-    )
+    matrix = sparse.csr_array(counts)
+    found = infer_doc_topic(matrix, weight, alpha, max_iterations=cap, tolerance=1e-3)
     for d, document in enumerate(counts):
         start = alpha + document.sum() / len(alpha)
         expected = online_vb.infer_document(document, weight.T, alpha, start, cap, 1e-3)

@@ -97,10 +97,8 @@ def families_by_enumeration(model, observed, weights):
 
 def group_counts(model, families):
     """For each table its pseudo-counts and its counts, of all that are tied."""
-    return [
-        (model.pseudo_counts(group[0]), sum((families[n] for n in group), np.zeros(())))
-        for group in model.table_groups()
-    ]
+    groups, zero = model.table_groups(), np.zeros(())
+    return [(model.pseudo_counts(g[0]), sum((families[n] for n in g), zero)) for g in groups]
 
 
 def log_b(z):
@@ -210,9 +208,8 @@ def test_icm_is_the_probability_of_allocation_and_tables():
     best = best_of_starts(field, n_starts=3).best
     families = counts_of_epoch(field, best)
     theta = tables_of_counts(model, families)
-    posterior = sum(
-        log_prior(model.pseudo_counts(name) + families[name], theta[name]) for name in model.indices
-    )
+    alpha = {name: model.pseudo_counts(name) + families[name] for name in model.indices}
+    posterior = sum(log_prior(alpha[name], theta[name]) for name in model.indices)
     wanted = log_allocation(model, field.mode_of(best.allocated)) + posterior
     assert best.objective == pytest.approx(wanted, rel=1e-12)
 
@@ -305,9 +302,8 @@ def test_the_mode_of_a_multinomial():
             probability = np.full(n_values, 1.0 / n_values)
         found = mode_of(probability, n_tokens)
         assert found.sum() == n_tokens
-        best = max(
-            log_multinomial(probability, each) for each in all_allocations(n_tokens, n_values)
-        )
+        every = all_allocations(n_tokens, n_values)
+        best = max(log_multinomial(probability, each) for each in every)
         assert log_multinomial(probability, found) == pytest.approx(best, abs=1e-12)
     rng = np.random.default_rng(1)
     for n_tokens, n_values in [(1000, 7), (5, 60), (300, 40)]:
