@@ -1,5 +1,3 @@
-"""What the benchmark of LDA trainers concludes from looks, and how it takes them."""
-
 import subprocess
 import sys
 import time
@@ -22,30 +20,23 @@ def run_of(trainer, *, is_ours, curve):
     return Run(trainer, is_ours, 2, 25, 1, 10**6, ended=True, looks=looks)
 
 
-def test_the_first_look_that_is_as_good_counts_and_nothing_between_looks():
+def test_the_first_look_that_is_as_good_counts_and_no_ratio_without_one():
     ours = run_of("ours", is_ours=True, curve=[(1, 200.0), (2, 101.0), (4, 99.0), (8, 105.0)])
     peer = run_of("peer", is_ours=False, curve=[(10, 150.0), (20, 99.5), (40, 100.0)])
     judgement = judge(ours, peer)
-    assert judgement.goal == 100.0
-    assert judgement.peer.seconds == 20
+    assert (judgement.goal, judgement.peer.seconds) == (100.0, 20)
     assert judgement.ours is not None
     assert judgement.ours.seconds == 4
-
-
-def test_a_goal_that_is_not_reached_is_no_ratio():
     ours = run_of("ours", is_ours=True, curve=[(1, 101.0)])
     peer = run_of("peer", is_ours=False, curve=[(40, 100.0)])
     assert judge(ours, peer).ours is None
     assert "reached by 0 of 1, best 101.0" in tables(Results({}, {}, [ours, peer]))
 
 
-def test_results_are_stored_and_read_back(tmp_path):
+def test_results_are_stored_read_back_and_plotted(tmp_path):
     results = Results({"passes": 4}, {"numpy": "2"}, [run_of("a", is_ours=True, curve=[(1, 9.0)])])
     results.save(tmp_path / "results.json")
     assert Results.load(tmp_path / "results.json") == results
-
-
-def test_the_plot_has_all_trainers_and_their_names(tmp_path):
     runs = [run_of(name, is_ours=name == "a", curve=[(1, 9.0), (2, 8.0)]) for name in "ab"]
     paths = plot_results(Results({}, {}, runs), tmp_path)
     assert [path.name for path in paths] == ["lda_trainers.svg", "lda_trainers.png"]

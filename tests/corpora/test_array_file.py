@@ -1,5 +1,3 @@
-"""Growing .npy files, against `np.save`."""
-
 import io
 from pathlib import Path
 
@@ -48,7 +46,6 @@ def test_until_it_is_finished_it_is_a_partial_file(tmp_path):
 
 
 def resident(path):
-    """Bytes of the file that are in the memory of this process."""
     maps, of_file = Path("/proc/self/smaps").read_text().splitlines(), False
     total = 0
     for line in maps:
@@ -61,8 +58,7 @@ def resident(path):
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux's /proc")
 def test_pages_that_were_read_are_given_back(tmp_path):
-    path = tmp_path / "numbers.npy"
-    numbers = np.arange(1 << 20)
+    path, numbers = tmp_path / "numbers.npy", np.arange(1 << 20)
     np.save(path, numbers)
     mapped = np.asarray(np.load(path, mmap_mode="r"))
     part = mapped[5:][::2]

@@ -1,5 +1,3 @@
-"""The hash of a corpus, against the same made of whole arrays and a whole JSON list."""
-
 import hashlib
 import json
 

@@ -1,5 +1,3 @@
-"""Counting, against loops; saving, loading and every kind of damage."""
-
 import json
 import re
 from collections import Counter
@@ -11,11 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
-from corpora import corpus_files
-from corpora.corpus import Corpus, build_corpus
+from corpora import Corpus, Pruning, build_corpus, corpus_files
 from corpora.errors import CorpusFormatError, EmptyVocabularyError, UnsupportedVersionError
 from corpora.string_column import StringColumn
-from corpora.vocabulary import Pruning
 from tests.corpora.tokens.blocks import block_of_runs
 
 ALL = Pruning(no_below=1, no_above=1.0, keep_n=None)
@@ -70,12 +66,9 @@ def corpora(draw):
     titles = draw(st.lists(st.text(), min_size=n_docs, max_size=n_docs))
     n_unknown = draw(arrays(np.int64, n_docs, elements=st.integers(0, 9)))
     return Corpus(
-        sparse.csr_array(dense),
-        tuple(words),
-        tuple(f"en:{d}" for d in range(n_docs)),
-        tuple(titles),
-        n_unknown,
-    )
+        sparse.csr_array(dense), tuple(words), tuple(f"en:{d}" for d in range(n_docs)),
+        tuple(titles), n_unknown,
+    )  # fmt: skip
 
 
 @settings(deadline=None)
@@ -157,11 +150,9 @@ def test_an_index_out_of_range_is_refused():
 )
 def test_any_matrix_of_whole_numbers_becomes_int32_rows(kind, make):
     corpus = Corpus(make(np.array([[1, 0], [0, 1]], dtype=kind)), ("a", "b"), ("en:1", "en:2"))
-    assert corpus.counts.format == "csr"
-    assert corpus.counts.dtype == np.int32
+    assert (corpus.counts.format, corpus.counts.dtype) == ("csr", np.int32)
     assert corpus.counts.toarray().tolist() == [[1, 0], [0, 1]]
-    assert corpus.titles == corpus.doc_ids
-    assert corpus.n_unknown.tolist() == [0, 0]
+    assert (corpus.titles, corpus.n_unknown.tolist()) == (corpus.doc_ids, [0, 0])
 
 
 def test_duplicates_and_zeros_are_put_in_order_without_touching_the_original():
@@ -169,8 +160,7 @@ def test_duplicates_and_zeros_are_put_in_order_without_touching_the_original():
         (np.array([1, 2, 0, 4]), np.array([1, 1, 0, 0]), np.array([0, 4])), shape=(1, 2)
     )
     tidy = Corpus(np.array([[4, 3]]), ("a", "b"), ("en:1",))
-    corpus = Corpus(untidy, ("a", "b"), ("en:1",))
-    assert corpus.content_hash == tidy.content_hash
+    assert Corpus(untidy, ("a", "b"), ("en:1",)).content_hash == tidy.content_hash
     assert untidy.data.tolist() == [1, 2, 0, 4]
 
 
@@ -294,7 +284,6 @@ def test_missing_and_shortened_files_are_named(mmap, tmp_path):
 
 
 def rewrite(directory, name, array):
-    """Put another array in its place, with a header that fits."""
     header = json.loads((directory / "header.json").read_text())
     path = directory / header["files"][name]["name"]
     np.save(path, array)
@@ -389,7 +378,6 @@ def test_the_first_version_is_still_read(mmap, tmp_path):
     (tmp_path / "header.json").write_text(json.dumps(header))
     for name, array in arrays.items():
         rewrite(tmp_path, name, array)
-
     loaded = Corpus.load(tmp_path, mmap=mmap)
     assert loaded.content_hash == corpus.content_hash
     assert (loaded.vocabulary, loaded.doc_ids) == (corpus.vocabulary, corpus.doc_ids)

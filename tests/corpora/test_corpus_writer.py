@@ -1,5 +1,3 @@
-"""Corpora that are written as they are counted: the same files, whole or not at all."""
-
 import signal
 import subprocess
 import sys
@@ -10,13 +8,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from corpora import Corpus, build_corpus_on_disk, corpus_writer
 from corpora import corpus as corpus_module
-from corpora import corpus_writer
-from corpora.corpus import Corpus, build_corpus_on_disk
 from corpora.corpus_writer import Bags, CorpusWriter
 from tests.corpora.test_corpus import blocks_of, small_corpus, tiny_documents
 
 DOCUMENTS = [[["a", "b"], ["c"]], [], [["c", "c"]], [["b"]], [["x"]]]
+KILLED = """
+import os, signal, sys
+from corpora.corpus import build_corpus_on_disk
+from corpora.corpus_files import atomic_write_text
+from corpora import corpus_files
+from tests.corpora.test_corpus import blocks_of
+from tests.corpora.test_corpus_writer import DOCUMENTS
+
+def blocks(dies):
+    yield from blocks_of(DOCUMENTS)
+    if dies:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if sys.argv[2] == "header":
+    corpus_files.atomic_write_text = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+build_corpus_on_disk(sys.argv[1], blocks(sys.argv[2] == "counting"), "abc")
+"""
 
 
 def files_in(directory):
@@ -71,25 +85,6 @@ def test_an_error_leaves_the_former_corpus_or_none(tmp_path):
     with pytest.raises(RuntimeError, match="no more"):
         build_corpus_on_disk(tmp_path, failing_after(blocks_of(DOCUMENTS)), "abc")
     assert files_in(tmp_path) == before
-
-
-KILLED = """
-import os, signal, sys
-from corpora.corpus import build_corpus_on_disk
-from corpora.corpus_files import atomic_write_text
-from corpora import corpus_files
-from tests.corpora.test_corpus import blocks_of
-from tests.corpora.test_corpus_writer import DOCUMENTS
-
-def blocks(dies):
-    yield from blocks_of(DOCUMENTS)
-    if dies:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-if sys.argv[2] == "header":
-    corpus_files.atomic_write_text = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-build_corpus_on_disk(sys.argv[1], blocks(sys.argv[2] == "counting"), "abc")
-"""
 
 
 @pytest.mark.parametrize("moment", [pytest.param("counting", marks=pytest.mark.slow), "header"])

@@ -9,23 +9,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpora import spilled_run
-from corpora.corpus import build_corpus_on_disk
-from corpora.tokens.bigrams import Bigrams
+from corpora import Bigrams, Pruning, build_corpus_on_disk, learn_vocabulary, spilled_run
 from corpora.tokens.block import BREAK, TokenBlock
-from corpora.vocabulary import Pruning, learn_vocabulary
 
 REPOSITORY = Path(__file__).parents[2]
 BLOCK = 2500
 MAX_WORDS, MAX_PAIRS = 5000, 20_000
 """So few that 25,000 documents are more than enough to fill them."""
+LITTLE = 2_000_000
+"""Bytes: 25,000 documents' ids and titles take more than twice as much as Python's strings."""
 
 
 def short_documents(n_docs):
     """Eight words each, of Zipf's distribution, so that new ones keep coming; none is kept."""
     for start in range(0, n_docs, BLOCK):
-        rng = np.random.default_rng(start)
-        ranks = np.minimum(rng.zipf(1.3, 9 * BLOCK), 10**9)
+        ranks = np.minimum(np.random.default_rng(start).zipf(1.3, 9 * BLOCK), 10**9)
         ranks[8::9] = BREAK
         distinct, word_of = np.unique(ranks, return_inverse=True)
         ids = [f"en:{d}" for d in range(start, start + BLOCK)]
@@ -55,12 +53,7 @@ def is_even(doc_id):
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    """Of a run, as much smaller than what memory holds as they really are."""
     monkeypatch.setattr(spilled_run, "CHUNK", 64)
-
-
-LITTLE = 2_000_000
-"""Bytes: 25,000 documents' ids and titles take more than twice as much as Python's strings."""
 
 
 @pytest.mark.slow
@@ -84,9 +77,8 @@ def test_counting_takes_the_same_memory_for_any_number_of_documents(tmp_path):
 def test_a_vocabulary_is_learned_in_the_same_memory_for_any_number_of_documents(tmp_path):
     def learn(n_docs):
         pruning = Pruning(keep_n=1000)
-        blocks = short_documents(n_docs)
         vocabulary = learn_vocabulary(
-            blocks, is_even, pruning, most_words=MAX_WORDS, directory=tmp_path
+            short_documents(n_docs), is_even, pruning, most_words=MAX_WORDS, directory=tmp_path
         )
         assert len(vocabulary) > 500
 
@@ -97,14 +89,13 @@ def test_a_vocabulary_is_learned_in_the_same_memory_for_any_number_of_documents(
 def test_bigrams_are_learned_in_the_same_memory_for_any_number_of_documents(tmp_path):
     def learn(n_docs):
         rule = Bigrams({})
-        bigrams = rule.from_counts(
+        assert rule.from_counts(
             (rule.count_pairs(block, is_even) for block in short_documents(n_docs)),
             *(n_docs // 4000, 0.01, "npmi"),
             max_words=MAX_WORDS,
             max_pairs=MAX_PAIRS,
             directory=tmp_path,
-        )
-        assert bigrams.scores
+        ).scores
 
     assert growth_of_memory(tmp_path, learn) < LITTLE
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from corpora import array_file, corpus_writer, mapped_split, row_blocks, string_column
-from corpora.corpus import Corpus
+from corpora import Corpus, array_file, corpus_writer, mapped_split, row_blocks, string_column
 from corpora.corpus_writer import CorpusWriter
 from corpora.errors import CorpusFormatError, StoreLockedError
 from corpora.split import article_keys, split
@@ -75,8 +74,7 @@ def test_parts_are_written_once_and_by_their_shares(tmp_path, monkeypatch):
 
 def test_another_corpus_does_not_meet_the_parts_of_the_former(tmp_path):
     saved(tmp_path)
-    former = mapped(tmp_path)
-    parts = split(former, 0.1, 0.1)
+    parts = split(mapped(tmp_path), 0.1, 0.1)
     (directory,) = tmp_path.glob("parts-*")
     other = saved(tmp_path, seed=1)
     assert not directory.exists()
@@ -130,8 +128,7 @@ def test_damage_is_found_before_it_is_copied_and_in_parts(tmp_path):
 
 
 def test_whoever_comes_second_waits(tmp_path, monkeypatch):
-    expected = hashes(split(saved(tmp_path), 0.1, 0.1))
-    found = []
+    expected, found = hashes(split(saved(tmp_path), 0.1, 0.1)), []
     lock, tried = mapped_split.writer_lock, 0
 
     @contextmanager
@@ -180,21 +177,18 @@ def test_article_keys_tell_articles_apart():
     ids = ["en:1", "en:1#1", "en:1#2", "en:2", "", "ä"]
     keys = article_keys(ids)
     assert keys.shape == (6,)
-    assert keys.dtype.itemsize == 16
-    assert len(np.unique(keys)) == 4
+    assert (keys.dtype.itemsize, len(np.unique(keys))) == (16, 4)
     assert len(set(keys[:3].tolist())) == 1
     assert article_keys([]).shape == (0,)
 
 
 @pytest.mark.slow
 def test_parts_are_written_in_little_memory(tmp_path, monkeypatch):
-    """A few bytes a document: of 50 different words, which are 400 bytes, and two names."""
     monkeypatch.setattr(row_blocks, "ENTRIES", 5_000)
     for module in (string_column, corpus_writer):  # as much smaller as the corpus is
         monkeypatch.setattr(module, "CHUNK", 100)
     monkeypatch.setattr(array_file, "CHUNK_BYTES", 10_000)
-    rng = np.random.default_rng(0)
-    peaks = []
+    rng, peaks = np.random.default_rng(0), []
     for n_docs in (500, 4_500):
         counts = sparse.csr_array(
             (

@@ -1,5 +1,3 @@
-"""Counts in blocks of rows, against SciPy on all of them."""
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -18,8 +16,7 @@ def some_counts(seed, n_docs=40):
 def test_blocks_are_all_rows_in_order(entries, most_rows, monkeypatch):
     monkeypatch.setattr(module, "ENTRIES", entries)
     monkeypatch.setattr(module, "MAX_ROWS", most_rows)
-    counts = some_counts(0)
-    done = 0
+    counts, done = some_counts(0), 0
     for first, block in row_blocks(counts):
         assert first == done
         assert 1 <= block.shape[0] <= most_rows
@@ -45,8 +42,7 @@ def test_one_row_out_of_order_is_found(monkeypatch):
     counts = some_counts(1)
     counts.data[-1] = -3
     assert smallest(counts) == -3
-    longest = int(np.argmax(np.diff(counts.indptr)))
-    a = counts.indptr[longest]
+    a = counts.indptr[int(np.argmax(np.diff(counts.indptr)))]
     for unsorted in ([1, 0], [0, 0]):
         counts.indices[a : a + 2] = unsorted
         assert not is_canonical(counts)
@@ -55,8 +51,7 @@ def test_one_row_out_of_order_is_found(monkeypatch):
 @pytest.mark.parametrize("n", [0, 1, 7, 100])
 def test_taken_rows_are_a_copy(n, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "ROWS_AT_ONCE", 7)
-    counts = some_counts(2)
-    arrays = []
+    counts, arrays = some_counts(2), []
     for name in ("data", "indices", "indptr"):
         np.save(tmp_path / name, getattr(counts, name))
         arrays.append(np.asarray(np.load(tmp_path / f"{name}.npy", mmap_mode="r")))

@@ -1,5 +1,3 @@
-"""Sorted runs and their merge, against dictionaries."""
-
 from collections import Counter
 
 import numpy as np
@@ -17,8 +15,7 @@ runs_of_numbers = st.lists(st.dictionaries(numbers, st.integers(1, 9), max_size=
 
 
 def run_of(spill, counts, *, of_strings):
-    keys = sorted(counts)
-    run = SpilledRun(spill, of_strings=of_strings)
+    keys, run = sorted(counts), SpilledRun(spill, of_strings=of_strings)
     run.append(
         objects(keys) if of_strings else np.array(keys, dtype=np.int64),
         np.array([counts[key] for key in keys], dtype=np.int64),
@@ -37,8 +34,7 @@ def test_merging_adds_up(of_strings, chunk, data):
         patch.setattr(spilled_run, "CHUNK", chunk)
         stored = [run_of(spill, run, of_strings=of_strings) for run in runs]
         assert [len(run) for run in stored] == [len(run) for run in runs]
-        merged = list(merge(stored))
-        again = list(merge(stored))
+        merged, again = list(merge(stored)), list(merge(stored))
     expected = Counter()
     for run in runs:
         expected.update(run)

@@ -1,5 +1,3 @@
-"""The split: by name alone, in about the shares that were asked for."""
-
 from collections import Counter
 
 import numpy as np
@@ -7,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpora.corpus import Corpus
-from corpora.split import part_of, split
+from corpora import Corpus, part_of, split
 
 
 @pytest.mark.parametrize(("validation", "test"), [(0.1, 0.1), (0.0, 0.3), (0.25, 0.05), (0.0, 0.0)])
@@ -55,8 +52,7 @@ def corpus_of(n_docs):
 def test_every_document_is_in_one_part_in_order_whatever_is_added():
     corpus = corpus_of(300)
     parts = split(corpus, validation=0.2, test=0.3)
-    ids = [doc_id for part in parts for doc_id in part.doc_ids]
-    assert sorted(ids) == sorted(corpus.doc_ids)
+    assert sorted([doc_id for part in parts for doc_id in part.doc_ids]) == sorted(corpus.doc_ids)
     assert sum(part.n_tokens for part in parts) == corpus.n_tokens
     for name, part in parts._asdict().items():
         assert all(part_of(doc_id, 0.2, 0.3) == name for doc_id in part.doc_ids)

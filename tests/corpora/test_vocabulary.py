@@ -1,5 +1,3 @@
-"""Pruning, against a loop over the words, and the message when nothing is left."""
-
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,12 @@ from corpora.vocabulary import SHOWN, Pruning, learn_vocabulary, prune
 from tests.corpora.tokens.blocks import block_of_runs
 
 Chunks = list[tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]]
+prunings = st.builds(
+    Pruning,
+    no_below=st.integers(1, 6),
+    no_above=st.sampled_from([0.1, 0.25, 0.5, 1.0]),
+    keep_n=st.none() | st.integers(1, 10),
+)
 
 
 def chunks_of(frequency, size=1000):
@@ -28,14 +32,6 @@ def as_loops_say(frequency, n_docs, pruning):
     ]
     kept.sort(key=lambda w: (-frequency[w], w))
     return tuple(sorted(kept[: pruning.keep_n]))
-
-
-prunings = st.builds(
-    Pruning,
-    no_below=st.integers(1, 6),
-    no_above=st.sampled_from([0.1, 0.25, 0.5, 1.0]),
-    keep_n=st.none() | st.integers(1, 10),
-)
 
 
 @settings(deadline=None)

@@ -1,5 +1,3 @@
-"""Counts of words that do not fit in memory, against those that do."""
-
 from collections import Counter
 
 import numpy as np
@@ -17,8 +15,7 @@ batches = st.lists(
 @settings(deadline=None)
 @given(batches=batches, max_words=st.integers(0, 12))
 def test_spilling_changes_nothing(batches, max_words):
-    counts = WordCounts(max_words)
-    expected = Counter()
+    counts, expected = WordCounts(max_words), Counter()
     for batch in batches:
         counts.add(tuple(batch), np.array(list(batch.values()), dtype=np.int64))
         expected.update(batch)
@@ -32,15 +29,13 @@ def test_spilling_changes_nothing(batches, max_words):
 
 
 def test_more_words_than_a_chunk_in_several_runs(tmp_path):
-    rng = np.random.default_rng(0)
-    counts = WordCounts(20_000, tmp_path)
+    rng, counts = np.random.default_rng(0), WordCounts(20_000, tmp_path)
     expected = Counter()
     for _ in range(12):
         words = [f"w{w}" for w in np.unique(rng.integers(0, 60_000, 8000))]
         counts.add(words, np.ones(len(words), dtype=np.int64))
         expected.update(words)
-    found = [key for chunk in counts.chunks() for key in chunk.keys.tolist()]
-    assert found == sorted(expected)
+    assert [key for chunk in counts.chunks() for key in chunk.keys.tolist()] == sorted(expected)
     assert sum(int(chunk.counts.sum()) for chunk in counts.chunks()) == expected.total()
     counts.close()
     assert not list(tmp_path.iterdir())

@@ -31,8 +31,6 @@ from tests.corpora.worker_tasks import (
 
 
 def recorded(deaths):
-    """An `on_death` that has the item tried again, and keeps what it was told."""
-
     def on_death(task, note, n_deaths):
         deaths.append((task.number, note, n_deaths))
         return one_death_fewer(task, note, n_deaths)
@@ -47,9 +45,7 @@ def recorded(deaths):
 )
 @settings(max_examples=15, phases=[Phase.generate])
 def test_all_results_come_once_and_in_order(deadly, n_processes, tmp_path_factory):
-    """Twelve items of which some have several workers die: all run as often as they have to."""
-    log = tmp_path_factory.mktemp("deaths") / "log"
-    taken = []
+    log, taken = tmp_path_factory.mktemp("deaths") / "log", []
 
     def tasks():
         for number in range(12):
@@ -74,10 +70,9 @@ def test_all_results_come_once_and_in_order(deadly, n_processes, tmp_path_factor
 @pytest.mark.slow
 def test_all_workers_may_die_at_once_and_their_successors_are_initialized():
     tasks = [Task(0, 1), Task(1, 1), Task(2)]
-    results = ordered_map(
-        greet_and_survive, tasks, 2, set_greeting, ("hello",), on_death=one_death_fewer
-    )
-    assert list(results) == ["hello 0", "hello 1", "hello 2"]
+    assert list(
+        ordered_map(greet_and_survive, tasks, 2, set_greeting, ("hello",), on_death=one_death_fewer)
+    ) == ["hello 0", "hello 1", "hello 2"]
 
 
 def test_the_note_is_of_the_item_at_which_the_worker_died():
@@ -122,8 +117,7 @@ def test_death_before_the_first_item_ends_all():
 
 @pytest.mark.slow
 def test_death_while_a_large_result_is_sent(tmp_path):
-    log = tmp_path / "pid"
-    deaths = []
+    log, deaths = tmp_path / "pid", []
     tasks = [Task(0, log=log), Task(1, 1, log=log)]
     results = ordered_map(die_while_sending, tasks, 2, on_death=recorded(deaths))
     assert next(results) == b""
@@ -135,8 +129,7 @@ def test_death_while_a_large_result_is_sent(tmp_path):
 @pytest.mark.slow
 def test_the_death_of_an_idle_worker_costs_nothing(tmp_path):
     log = tmp_path / "log"
-    tasks = [Task(0, log=log), Task(1, log=log)]
-    results = ordered_map(process_id_while_another_waits, tasks, 2)
+    results = ordered_map(process_id_while_another_waits, [Task(0, log=log), Task(1, log=log)], 2)
     killed = next(results)
     os.kill(killed, signal.SIGKILL)
     wait_until_dead([killed])
@@ -166,8 +159,7 @@ def test_a_worker_killed_while_nobody_listens():
 
 @pytest.mark.slow
 def test_a_note_outlives_a_kill_at_any_moment():
-    wanted = ["a" * 900, "ü" * 300]
-    found = []
+    wanted, found = ["a" * 900, "ü" * 300], []
 
     def on_death(notes, note, n_deaths):
         found.append(note)

@@ -1,5 +1,3 @@
-"""Notes of workers: what is written is read, cut where it must be, and never a mixture."""
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -26,10 +26,26 @@ from tests.corpora.worker_tasks import (
 )
 
 ROOT = Path(__file__).parents[2]
+PARENT = """
+from corpora.worker_pool import ordered_map
+from tests.corpora.worker_tasks import sleep_long
+if __name__ == "__main__":
+    try:
+        for pid in ordered_map(sleep_long, [0, 0, 0, 0, 1, 1, 1, 1, 1], 2):
+            print(pid, flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+SUSPENDED = """
+from corpora.worker_pool import ordered_map
+from tests.corpora.worker_tasks import sleep_long
+if __name__ == "__main__":
+    kept = ordered_map(sleep_long, [0, 0, 1, 1, 1], 2)
+    print(next(kept), flush=True)
+"""
 
 
 def alive(pid):
-    """Whether the process runs; one that has ended and waits to be reaped does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -68,8 +84,7 @@ def test_one_process_is_this_process():
 @pytest.mark.parametrize("n_processes", [1, 2])
 def test_initializer_runs_before_the_first_item(n_processes, monkeypatch):
     monkeypatch.setenv("GREETING", "unset")
-    results = ordered_map(greeting, [1], n_processes, set_greeting, ("hello",))
-    assert list(results) == ["hello 1"]
+    assert list(ordered_map(greeting, [1], n_processes, set_greeting, ("hello",))) == ["hello 1"]
     with pytest.raises(LookupError, match="no such model"):
         list(ordered_map(slow_square, [1], n_processes, broken_initializer))
 
@@ -101,21 +116,18 @@ def test_what_cannot_be_pickled_is_said(x, kind, message):
 
 @pytest.mark.slow
 def test_an_item_that_cannot_be_pickled_fails_in_its_place():
-    items = [1, threading.Lock()]
-    results = ordered_map(slow_square, items, 2)
+    results = ordered_map(slow_square, [1, threading.Lock()], 2)
     assert next(results) == 1
     with pytest.raises(TypeError, match="lock"):
         next(results)
 
 
-def test_arguments_that_cannot_work_are_refused():
+def test_arguments_that_cannot_work_and_errors_of_items():
     with pytest.raises(Exception, match="lambda"):
         list(ordered_map(lambda x: x, [1], 2))
     with pytest.raises(ValueError, match="at least 1"):
         ordered_map(slow_square, [], 0)
 
-
-def test_an_error_of_the_items_leaves_at_once():
     def items():
         yield 0
         raise OSError("the file has gone")
@@ -131,8 +143,7 @@ def test_libraries_use_one_thread_in_a_worker(monkeypatch):
     environment = dict(os.environ)
     ((threads, for_openmp),) = ordered_map(library_threads, [0], 2)
     assert threads == [1, 1]  # numpy's and scipy's
-    assert for_openmp == "1"
-    assert dict(os.environ) == environment
+    assert (for_openmp, dict(os.environ)) == ("1", environment)
 
 
 @pytest.mark.slow
@@ -148,25 +159,6 @@ def test_closing_ends_the_workers_in_the_middle_of_an_item():
 
 def test_workers_take_no_notice_of_ctrl_c():
     assert list(ordered_map(interrupt_itself, [1], 2)) == ["went on"]
-
-
-PARENT = """
-from corpora.worker_pool import ordered_map
-from tests.corpora.worker_tasks import sleep_long
-if __name__ == "__main__":
-    try:
-        for pid in ordered_map(sleep_long, [0, 0, 0, 0, 1, 1, 1, 1, 1], 2):
-            print(pid, flush=True)
-    except KeyboardInterrupt:
-        print("interrupted", flush=True)
-"""
-SUSPENDED = """
-from corpora.worker_pool import ordered_map
-from tests.corpora.worker_tasks import sleep_long
-if __name__ == "__main__":
-    kept = ordered_map(sleep_long, [0, 0, 1, 1, 1], 2)
-    print(next(kept), flush=True)
-"""
 
 
 def start(program, tmp_path):
@@ -191,8 +183,7 @@ def _heed_interrupts():
 def start_parent(tmp_path):
     """A process that maps with two workers, both busy for long, and the workers' ids."""
     parent = start(PARENT, tmp_path)
-    workers = {int(parent.stdout.readline()) for _ in range(3)}
-    return parent, sorted(workers)
+    return parent, sorted({int(parent.stdout.readline()) for _ in range(3)})
 
 
 def test_no_worker_outlives_a_parent_that_is_killed(tmp_path):
@@ -220,6 +211,5 @@ def test_ctrl_c_is_answered_by_the_parent_alone(tmp_path):
     parent, workers = start_parent(tmp_path)
     os.killpg(parent.pid, signal.SIGINT)  # as a terminal does: to every process of the group
     output, errors = parent.communicate(timeout=30)
-    assert output.splitlines()[-1] == "interrupted"
-    assert errors == ""
+    assert (output.splitlines()[-1], errors) == ("interrupted", "")
     wait_until_dead(workers)

@@ -1,19 +1,14 @@
 """What the tests of the worker pool have done by workers; light, as each worker imports it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import threading
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.worker_pool import working_on
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def slow_square(x):
@@ -128,7 +123,6 @@ def die_while_sending(task):
 
 
 def process_id_while_another_waits(task):
-    """The first task waits for the second to begin, the second for somebody to delete its log."""
     assert task.log
     if task.number == 1:
         task.log.touch()

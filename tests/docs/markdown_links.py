@@ -1,49 +1,38 @@
 """Links of Markdown pages, and which of them lead nowhere; external ones are not fetched."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from markdown_it import MarkdownIt
 
 from docs.reference_pages import GENERATED
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from markdown_it.token import Token
-
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 _IN_HTML = re.compile(r"""\b(?:src|href|srcset)\s*=\s*["']([^"'\s]*)""", re.IGNORECASE)
 
 
-def pages() -> list[Path]:
-    """The written pages: those of docs without the generated ones, README and CHANGELOG."""
+def pages():
     found = [*sorted(ROOT.glob("C*.md")), ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
     return [
         path for path in found if not is_generated(path) and DOCS / "_build" not in path.parents
     ]
 
 
-def is_generated(path: Path) -> bool:
+def is_generated(path):
     """Whether the page is made when the site is built, so that a code host does not have it."""
     return any(DOCS / "reference" / name in path.parents for name in GENERATED)
 
 
-def dead_links(path: Path, text: str) -> list[str]:
-    """What is wrong with each link of the page at `path` that leads nowhere."""
+def dead_links(path, text):
     return [f"{link}: {fault}" for link in links(text) if (fault := _fault(path, text, link))]
 
 
-def links(text: str) -> list[str]:
-    """Where links and pictures of a page lead, those in HTML too."""
+def links(text):
     found = []
     for token in _tokens(text):
         found += [str(token.attrs[name]) for name in ("href", "src") if name in token.attrs]
@@ -54,10 +43,9 @@ def links(text: str) -> list[str]:
     return found + [match for each in texts for match in re.findall(r"\]\([^)]*\)", each)]
 
 
-def anchors(text: str) -> set[str]:
+def anchors(text):
     """Names of the headings of a page, as code hosts and MyST make them."""
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    seen: Counter[str] = Counter()
+    tokens, seen = MarkdownIt("commonmark").enable("table").parse(text), Counter()
     found = set()
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
@@ -67,13 +55,13 @@ def anchors(text: str) -> set[str]:
     return found
 
 
-def slug_of(heading: str) -> str:
+def slug_of(heading):
     """Lower case, no punctuation but hyphens and underscores, hyphens for spaces."""
     kept = (c for c in heading.strip().lower() if c in " -_" or unicodedata.category(c)[0] in "LN")
     return "".join(kept).replace(" ", "-")
 
 
-def in_toctrees(path: Path, text: str) -> Iterator[Path]:
+def in_toctrees(path, text):
     """Pages that the toctrees of a page name."""
     for token in MarkdownIt("commonmark").parse(text):
         if token.type == "fence" and token.info.strip() == "{toctree}":
@@ -82,13 +70,13 @@ def in_toctrees(path: Path, text: str) -> Iterator[Path]:
                     yield (path.parent / f"{line.strip()}.md").resolve()
 
 
-def _tokens(text: str) -> Iterator[Token]:
+def _tokens(text):
     for block in MarkdownIt("commonmark").enable("table").parse(text):
         yield block
         yield from block.children or ()
 
 
-def _fault(path: Path, text: str, link: str) -> str:
+def _fault(path, text, link):
     if link.startswith("]("):
         return "no link: Markdown left it as text"
     parts = urlsplit(link)

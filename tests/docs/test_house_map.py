@@ -1,25 +1,19 @@
-"""The map of the house says what the folders hold."""
-
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from docs.house_map import PACKAGES, house_drawing, house_page, rooms, write_drawing
 
 
-def test_every_room_says_what_it_is_for() -> None:
+def test_every_room_says_what_it_is_for_and_imports_point_down():
     found = rooms()
     assert [room.name for room in found if not room.purpose] == []
     assert {room.package for room in found} == set(PACKAGES)
-
-
-def test_imports_point_down() -> None:
-    for room in rooms():
+    for room in found:
         place = PACKAGES.index(room.package)
         assert not room.imports & set(PACKAGES[:place]), room.path
         assert "downloader" not in room.imports or room.package in ("pipeline", "downloader")
 
 
-def test_a_room_is_read_from_its_files(tmp_path: Path) -> None:
+def test_a_room_is_read_from_its_files(tmp_path):
     for package in PACKAGES:
         (tmp_path / package / "inner").mkdir(parents=True)
         (tmp_path / package / "__init__.py").write_text(f'"""Package {package}."""\n')
@@ -34,7 +28,7 @@ def test_a_room_is_read_from_its_files(tmp_path: Path) -> None:
     assert page.count("Imports none of the others.") == 4
 
 
-def test_the_drawing_names_every_room(tmp_path: Path) -> None:
+def test_the_drawing_names_every_room(tmp_path):
     write_drawing(tmp_path)
     drawing = (tmp_path / "house.svg").read_text("utf-8")
     texts = [each.text for each in ET.fromstring(drawing).iter("{http://www.w3.org/2000/svg}text")]

@@ -1,11 +1,8 @@
-"""The site as Sphinx builds it."""
-
 import re
 import shutil
 import subprocess
 import sys
 from html import unescape
-from pathlib import Path
 
 import pytest
 
@@ -22,22 +19,19 @@ FETCHED_BY_STYLE = re.compile(r"""(?:@import\s*["']?|url\(\s*["']?)((?:https?:)?
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns("_build", "__pycache__"))
     made = subprocess.run(
         [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-b", "html", "docs", "built"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert made.returncode == 0, made.stderr
     return folder / "built"
 
 
 @pytest.mark.slow
-def test_the_site_asks_for_nothing_outside(site: Path) -> None:
+def test_the_site_asks_for_nothing_outside(site):
     found = [
         (path.name, *match)
         for path in site.rglob("*.html")
@@ -48,12 +42,11 @@ def test_the_site_asks_for_nothing_outside(site: Path) -> None:
         for path in site.rglob("*.css")
         for match in FETCHED_BY_STYLE.findall(path.read_text("utf-8"))
     ]
-
     assert found == []
 
 
 @pytest.mark.slow
-def test_every_setting_can_be_linked_to(site: Path) -> None:
+def test_every_setting_can_be_linked_to(site):
     for command in commands():
         page = unescape((site / "reference" / "commands" / f"{command}.html").read_text("utf-8"))
         for each in settings_of(command):
@@ -63,7 +56,7 @@ def test_every_setting_can_be_linked_to(site: Path) -> None:
             assert each.variable in page
 
 
-def test_what_would_be_fetched_is_found() -> None:
+def test_what_would_be_fetched_is_found():
     for planted in (
         '<script defer src="https://cdn.example/x.js"></script>',
         "<img alt='' src='//cdn.example/x.png'>",

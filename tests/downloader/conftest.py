@@ -1,26 +1,13 @@
-"""What the tests of the downloader share."""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from tests.downloader.impatient_client import new_client
-from tests.downloader.made_up_answers import N_PAGES, MadeUp
+from tests.downloader.made_up_answers import N_PAGES
 from tests.downloader.mediawiki import running_mediawiki
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from downloader.http_client import PoliteClient
-    from tests.downloader.mediawiki import MediaWiki
-
 
 @pytest.fixture(autouse=True)
-def _no_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_surroundings(monkeypatch):
     """Loopback is asked directly, whatever proxy the machine has."""
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
@@ -28,7 +15,7 @@ def _no_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PoliteClient]:
+def client(request, tmp_path):
     """A client with the settings that the module calls `CLIENT`, if it does."""
     client = new_client(tmp_path, **getattr(request.module, "CLIENT", {}))
     yield client
@@ -36,13 +23,12 @@ def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PoliteCli
 
 
 @pytest.fixture(scope="session")
-def wiki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MediaWiki]:
-    """A real MediaWiki with the built-in sample and strange pages; tests only read it."""
+def wiki(tmp_path_factory):
     yield from running_mediawiki(tmp_path_factory.mktemp("mediawiki"))
 
 
 @pytest.fixture
-def made_up() -> Iterator[MadeUp]:
+def made_up():
     """A wiki, what it was asked, and where it is."""
     wiki = SyntheticWiki(N_PAGES)
     recorded = Scripted(wiki.answer)

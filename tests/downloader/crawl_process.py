@@ -1,13 +1,10 @@
 """A crawl as a process of its own, to be killed at any moment; see `main` for its arguments."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora import ArticleStore
 from downloader.category import Category
@@ -20,31 +17,21 @@ from downloader.rate_limit import RateLimiter
 from downloader.titles import Titles
 from tests.downloader.impatient_client import SmallJitter
 
-if TYPE_CHECKING:
-    from downloader.crawl import CrawlReport
-    from downloader.live import Batch, LiveSource, TextForm
-
 CONTACT = "wikitopics-tests@posteo.net"
 COMMAND = (sys.executable, "-m", "tests.downloader.crawl_process")
 
 
-def polite_api(
-    url: str, pace: Path, per_minute: float, per_second: int, *, impatient: bool
-) -> MediaWikiApi:
+def polite_api(url, pace, per_minute, per_second, *, impatient):
     """An API behind a client with deadlines that suit tests."""
     client = PoliteClient(
-        user_agent(CONTACT),
-        RateLimiter(pace, per_minute, per_second),
-        patience=120,
-        deadline=60,
-        connect_timeout=5,
-        read_timeout=1.0 if impatient else 2.5,
+        user_agent(CONTACT), RateLimiter(pace, per_minute, per_second), patience=120, deadline=60,
+        connect_timeout=5, read_timeout=1.0 if impatient else 2.5,
         rng=SmallJitter() if impatient else None,
-    )
+    )  # fmt: skip
     return MediaWikiApi(client, url)
 
 
-def source_of(api: MediaWikiApi, name: str, what: str, text: TextForm, batch: int) -> LiveSource:
+def source_of(api, name, what, text, batch):
     """A source by name."""
     if name == "random":
         return RandomPages(api, text, batch)
@@ -54,7 +41,7 @@ def source_of(api: MediaWikiApi, name: str, what: str, text: TextForm, batch: in
     return Category(api, category, int(depth or 0), text, batch)
 
 
-def main() -> int:
+def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("url")
     parser.add_argument("directory", type=Path)
@@ -76,9 +63,8 @@ def main() -> int:
     store = ArticleStore(options.directory / "articles", options.shard_size)
     source = source_of(api, options.source, options.what, options.text, options.batch_size)
 
-    def show(report: CrawlReport, batch: Batch) -> None:
-        line = {"report": asdict(report), "skipped": batch.skipped}
-        sys.stdout.write(json.dumps(line) + "\n")
+    def show(report, batch):
+        sys.stdout.write(json.dumps({"report": asdict(report), "skipped": batch.skipped}) + "\n")
         sys.stdout.flush()
 
     try:

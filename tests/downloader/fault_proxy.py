@@ -1,7 +1,5 @@
 """Proxy before a wiki that serves faults, and records every request."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import random
@@ -10,15 +8,12 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import cast
 from urllib.parse import parse_qs, urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import TracebackType
 
 FAULTS = (
     *("429", "429 with Retry-After", "503 with Retry-After", "maxlag", "ratelimited", "HTML"),
@@ -39,14 +34,10 @@ Reply = tuple[int, dict[str, str], bytes]
 
 @dataclass(frozen=True)
 class Settings:
-    """What is served how often, and how bad it is."""
-
     rate: float = 0.0
-    """Of requests that meet a fault."""
     faults: Sequence[str] = FAULTS
     seed: int = 0
     retry_after: int = 1
-    """Seconds, where a fault promises some."""
     stall: float = 3.0
     """Seconds of silence inside a body; the client is expected to go before."""
     latency: float = 1.0
@@ -55,10 +46,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Request:
-    """What a client asked for, and got."""
-
     arrived: float
-    """Seconds of the monotonic clock, which all processes share."""
     ended: float
     """Just before the last bytes went out, or when the client was gone."""
     path: str
@@ -67,21 +55,12 @@ class Request:
     fault: str
     retry_after: int | None
     n_bytes: int = 0
-    """Of the body, as it was sent."""
 
 
 class FaultProxy:
-    """The proxy as a thread of this process: `with FaultProxy(url, settings) as proxy: proxy.url`.
+    """Proxy in a thread before the wiki at `upstream`; its `settings` may be exchanged."""
 
-    Parameters
-    ----------
-    upstream
-        Where requests go on to: scheme, host and port, and maybe a path.
-    settings
-        The faults; may be exchanged while it runs.
-    """
-
-    def __init__(self, upstream: str, settings: Settings | None = None) -> None:
+    def __init__(self, upstream, settings=None):
         self.upstream = urlsplit(upstream)
         self.settings = settings or Settings()
         self._requests: list[Request] = []
@@ -96,25 +75,18 @@ class FaultProxy:
         self._thread = threading.Thread(target=serve, args=(0.05,), daemon=True)
 
     @property
-    def url(self) -> str:
-        """Where the proxied API is."""
+    def url(self):
         return f"http://127.0.0.1:{self._server.server_address[1]}{self.upstream.path}"
 
-    def __enter__(self) -> FaultProxy:
+    def __enter__(self):
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind, error, traceback):
         self._server.shutdown()
         self._server.server_close()
 
-    def next_fault(self) -> str:
-        """The fault that the next request meets; empty for none."""
+    def next_fault(self):
         with self._lock:
             if self.next_faults:
                 return self.next_faults.pop(0)
@@ -123,26 +95,22 @@ class FaultProxy:
             return self._random.choice(self.settings.faults)
 
     @property
-    def requests(self) -> list[Request]:
-        """All requests in the order of their arrival, once those in flight have ended."""
+    def requests(self):
         with self._lock:
             assert self._lock.wait_for(lambda: self._n_open == 0, 30)
             return sorted(self._requests, key=lambda one: one.arrived)
 
-    def note_arrival(self) -> None:
-        """A request is in flight."""
+    def note_arrival(self):
         with self._lock:
             self._n_open += 1
 
-    def write_down(self, request: Request) -> None:
-        """Remember a request, which has ended."""
+    def write_down(self, request):
         with self._lock:
             self._requests.append(request)
             self._n_open -= 1
             self._lock.notify_all()
 
-    def ask_upstream(self, path: str, headers: Mapping[str, str]) -> Reply:
-        """The wiki's own answer."""
+    def ask_upstream(self, path, headers):
         connection = http.client.HTTPConnection(self.upstream.netloc, timeout=120)
         try:
             names = ("User-Agent", "Accept-Encoding")
@@ -157,27 +125,22 @@ class FaultProxy:
 
 
 class Server(ThreadingHTTPServer):
-    """A thread for each connection."""
-
     daemon_threads = True
     proxy: FaultProxy
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request, client_address):
         """Say nothing of clients that are gone; tests kill them."""
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection of a client."""
-
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     timeout = 120
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format, *args):  # noqa: A002
         """Nothing on stderr."""
 
-    def do_GET(self) -> None:
-        """Serve an answer, or a fault."""
+    def do_GET(self):
         arrived = time.monotonic()
         self.ended, self.n_bytes = 0.0, 0
         proxy = cast("Server", self.server).proxy
@@ -201,8 +164,7 @@ class Handler(BaseHTTPRequestHandler):
                 )
             )
 
-    def serve(self, fault: str, proxy: FaultProxy, promise: int | None) -> None:
-        """Do what the fault says."""
+    def serve(self, fault, proxy, promise):
         waits = {} if promise is None else {"Retry-After": str(promise)}
         kind = {"Content-Type": "application/json; charset=utf-8"}
         if fault[:3] in ("429", "503", "500"):
@@ -224,10 +186,7 @@ class Handler(BaseHTTPRequestHandler):
             headers = dict(self.headers.items()) if wants_gzip else {"Accept-Encoding": "identity"}
             self.spoil(fault, proxy, *proxy.ask_upstream(self.path, headers))
 
-    def spoil(
-        self, fault: str, proxy: FaultProxy, status: int, headers: dict[str, str], body: bytes
-    ) -> None:
-        """Send an answer, with the fault in it."""
+    def spoil(self, fault, proxy, status, headers, body):
         half = len(body) // 2
         if fault in ("truncated JSON", "truncated gzip"):
             self.reply(status, headers, body[:half])
@@ -245,10 +204,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.reply(status, headers, body)
 
-    def reply(
-        self, status: int, headers: Mapping[str, str], body: bytes, length: int | None = None
-    ) -> None:
-        """Send an answer in one piece."""
+    def reply(self, status, headers, body, length=None):
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -259,27 +215,17 @@ class Handler(BaseHTTPRequestHandler):
         self.n_bytes += len(body)
         self.flush_headers()
 
-    def reset(self) -> None:
-        """Close the connection with a reset instead of a farewell."""
+    def reset(self):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.ended = self.ended or time.monotonic()
         self.close_connection = True
         self.connection.close()
 
-    def wait_while_connected(self, seconds: float) -> bool:
-        """Wait; True if the client went before the time was over."""
+    def wait_while_connected(self, seconds):
         return bool(select.select([self.connection], [], [], seconds)[0])
 
 
-def check_manners(
-    requests: Sequence[Request],
-    *,
-    per_second: int,
-    per_minute: float,
-    contact: str = "",
-    one_in_flight: bool = True,
-) -> None:
-    """See to it that requests keep to the rules, as seen from the server."""
+def check_manners(requests, *, per_second, per_minute, contact="", one_in_flight=True):
     requests = sorted(requests, key=lambda one: one.arrived)
     arrivals = [one.arrived for one in requests]
     assert most_within(arrivals, 1.0) <= per_second
@@ -295,7 +241,7 @@ def check_manners(
         assert one.params["maxlag"] == "5"
 
 
-def most_within(times: Sequence[float], seconds: float) -> int:
+def most_within(times, seconds):
     """The most of some ascending times that any window of this length holds."""
     most = first = 0
     for last, moment in enumerate(times):

@@ -1,18 +1,11 @@
 """A server on loopback that sends whatever a test wants it to send, byte by byte."""
 
-from __future__ import annotations
-
 import socket
 import struct
 import threading
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Iterator
 
 
 @dataclass(frozen=True)
@@ -23,7 +16,7 @@ class Request:
     arrived: float = field(default_factory=time.monotonic)
 
 
-def http(body: bytes = b"", status: str = "200 OK", **headers: str) -> bytes:
+def http(body=b"", status="200 OK", **headers):
     """An answer with a right Content-Length, unless another one is given."""
     lines = {"Content-Length": str(len(body))}
     lines |= {name.replace("_", "-").title(): value for name, value in headers.items()}
@@ -31,34 +24,28 @@ def http(body: bytes = b"", status: str = "200 OK", **headers: str) -> bytes:
     return f"HTTP/1.1 {status}\r\n{head}\r\n".encode("latin-1") + body
 
 
-def drip(sock: socket.socket, data: bytes, pause: float = 0.01) -> None:
+def drip(sock, data, pause=0.01):
     for i in range(len(data)):
         sock.sendall(data[i : i + 1])
         time.sleep(pause)
 
 
-def flood(sock: socket.socket, data: bytes, seconds: float = 20.0) -> None:
-    """Send `data` again and again, until the other side has had enough."""
+def flood(sock, data, seconds=20.0):
     end = time.monotonic() + seconds
     with suppress(OSError):
         while time.monotonic() < end:
             sock.sendall(data)
 
 
-def reset(sock: socket.socket) -> None:
-    """End the connection with RST."""
+def reset(sock):
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()
 
 
 class HostileServer:
-    """Answers each request with the next of its answers; the last one for ever.
+    """Server of prepared answers: bytes, or calls with request and socket; the last one repeats."""
 
-    An answer is bytes, or is called with the request and the socket. The connection stays open
-    unless the call returns False or fails.
-    """
-
-    def __init__(self, answers: tuple[object, ...], tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, answers, tls=None):
         self.answers = answers
         self._tls = tls
         self._mutex = threading.Lock()
@@ -70,7 +57,7 @@ class HostileServer:
         self._open: set[socket.socket] = set()
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def close(self) -> None:
+    def close(self):
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # or it goes on in the other thread
         self._listener.close()
@@ -78,13 +65,13 @@ class HostileServer:
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
 
-    def _accept(self) -> None:
+    def _accept(self):
         with suppress(OSError):
             while True:
                 sock, _ = self._listener.accept()
                 threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
 
-    def _serve(self, sock: socket.socket) -> None:
+    def _serve(self, sock):
         self.n_connections += 1
         self._open.add(sock)
         with suppress(OSError, ValueError):
@@ -105,8 +92,8 @@ class HostileServer:
             sock.shutdown(socket.SHUT_RDWR)
         sock.close()
 
-    def _receive(self, stream: object) -> Request | None:
-        lines: list[str] = []
+    def _receive(self, stream):
+        lines = []
         while (line := stream.readline(2**16)) not in {b"\r\n", b"\n", b""}:
             lines.append(line.decode("latin-1").rstrip())
         if not lines:
@@ -117,7 +104,7 @@ class HostileServer:
 
 
 @contextmanager
-def serving(*answers: object, tls: ssl.SSLContext | None = None) -> Iterator[HostileServer]:
+def serving(*answers, tls=None):
     server = HostileServer(answers, tls)
     try:
         yield server
@@ -129,33 +116,31 @@ GOOD = http(b'{"a": [1, 2]}', content_type="application/json")
 
 
 @contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    """A guard against hanging."""
+def at_most(seconds):
     start = time.monotonic()
     yield
     assert time.monotonic() - start < seconds
 
 
-def chunked(*chunks: bytes, trailer: bytes = b"", **headers: str) -> bytes:
+def chunked(*chunks, trailer=b"", **headers):
     lines = "".join(f"{k.replace('_', '-')}: {v}\r\n" for k, v in headers.items())
-    head = f"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{lines}\r\n".encode()
     return (
-        head
+        f"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{lines}\r\n".encode()
         + b"".join(b"%x\r\n%s\r\n" % (len(c), c) for c in (*chunks, b""))[:-2]
         + (trailer + b"\r\n")
     )
 
 
-def cut(data: bytes) -> Any:
-    def answer(request: Request, sock: socket.socket) -> bool:
+def cut(data):
+    def answer(request, sock):
         sock.sendall(data)
         return False
 
     return answer
 
 
-def send_and_reset(data: bytes) -> Any:
-    def answer(request: Request, sock: socket.socket) -> bool:
+def send_and_reset(data):
+    def answer(request, sock):
         sock.sendall(data)
         reset(sock)
         return False
@@ -163,8 +148,8 @@ def send_and_reset(data: bytes) -> Any:
     return answer
 
 
-def stall(data: bytes) -> Any:
-    def answer(request: Request, sock: socket.socket) -> bool:
+def stall(data):
+    def answer(request, sock):
         sock.sendall(data)
         time.sleep(3)
         return False
@@ -172,8 +157,8 @@ def stall(data: bytes) -> Any:
     return answer
 
 
-def dripping(head: bytes, tail: bytes) -> Any:
-    def answer(request: Request, sock: socket.socket) -> bool:
+def dripping(head, tail):
+    def answer(request, sock):
         sock.sendall(head)
         with suppress(OSError):
             drip(sock, tail, 0.02)

@@ -1,18 +1,9 @@
 """A client for tests: as impatient as a test, and with next to no backoff."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any
 
 from downloader.http_client import PoliteClient, user_agent
 from downloader.rate_limit import RateLimiter
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from downloader.http_client import Answer
-
 
 PATIENT = {"patience": 8, "deadline": 5, "read_timeout": 5}
 """Settings of a client for a server that answers well, but may take its time on a busy machine."""
@@ -24,13 +15,11 @@ FAULTY = {"patience": 20, "deadline": 2, "read_timeout": 1}
 
 
 class SmallJitter(random.Random):
-    """A thousandth of every backoff."""
-
-    def random(self) -> float:
+    def random(self):
         return 0.001
 
 
-def new_client(directory: Path, **settings: Any) -> PoliteClient:
+def new_client(directory, **settings):
     defaults = {"patience": 0.5, "deadline": 0.3, "read_timeout": 0.2, "connect_timeout": 0.5}
     pace = RateLimiter(directory / "pace", 10**9, 10**9)
     return PoliteClient(
@@ -38,5 +27,5 @@ def new_client(directory: Path, **settings: Any) -> PoliteClient:
     )
 
 
-def body(answer: Answer) -> bytes:
+def body(answer):
     return answer.body

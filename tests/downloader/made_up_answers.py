@@ -1,43 +1,29 @@
 """What a wiki may answer, and what comes of it: for the tests of live sources."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
 
 from downloader.mediawiki_api import MediaWikiApi
 from downloader.random_pages import RandomPages
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from corpora import Article
-    from downloader.http_client import PoliteClient
-    from downloader.live import Batch
-
-
 N_PAGES = 130
-"""Of the wiki that the fixture `made_up` gives."""
 
 Ask = dict[str, str]
 MadeUp = tuple[SyntheticWiki, Scripted, str]
 Skipped = dict[str, list[str]]
 
 
-def nothing(page_id: int) -> bool:
+def nothing(page_id):
     return False
 
 
-def impatient(client: PoliteClient) -> PoliteClient:
-    """The same client; having had good answers it would wait for more of them."""
+def impatient(client):
     client._retry._patience = 0.1
     return client
 
 
-def gathered(batches: Iterator[Batch]) -> tuple[list[Article], Skipped, list[Batch]]:
-    articles: list[Article] = []
-    skipped: Skipped = {}
+def gathered(batches):
+    articles, skipped = [], {}
     kept = []
     for batch in batches:
         articles += batch.articles
@@ -47,42 +33,39 @@ def gathered(batches: Iterator[Batch]) -> tuple[list[Article], Skipped, list[Bat
     return articles, skipped, kept
 
 
-def page(**changes: Any) -> dict[str, Any]:
+def page(**changes):
     slot = {"contentmodel": "wikitext", "content": "It is here. It is a sentence."}
     revision = {"revid": 5, "timestamp": "2024-01-02T03:04:05Z", "slots": {"main": slot}}
     return {"pageid": 1, "ns": 0, "title": "One", "revisions": [revision], **changes}
 
 
-def revised(**changes: Any) -> dict[str, Any]:
+def revised(**changes):
     return page(revisions=[{**page()["revisions"][0], **changes}])
 
 
-def slotted(**changes: Any) -> dict[str, Any]:
-    slot = page()["revisions"][0]["slots"]["main"]
-    return revised(slots={"main": {**slot, **changes}})
+def slotted(**changes):
+    return revised(slots={"main": {**page()["revisions"][0]["slots"]["main"], **changes}})
 
 
-def random_answers(client: PoliteClient, *pages: object) -> tuple[list[Article], Skipped]:
-    """What comes of a wiki whose random pages are these."""
+def random_answers(client, *pages):
     site = json.loads(SyntheticWiki(3).answer({"meta": "siteinfo"}))
 
-    def answer(asked: Ask) -> object:
+    def answer(asked):
         return site if "meta" in asked else {"batchcomplete": True, "query": {"pages": pages}}
 
     with serving(Scripted(answer)) as url:
         return gathered(RandomPages(MediaWikiApi(client, url)).batches(None, nothing))[:2]
 
 
-def tree(*edges: tuple[str, str]) -> Callable[[Ask], object]:
+def tree(*edges):
     """A wiki of categories: parent and child, a child of small letters being a page."""
-    ids: dict[str, int] = {}
-    pages: dict[int, str] = {}
+    ids, pages = {}, {}
     for _, child in edges:
         number = ids.setdefault(child, len(ids) + 1)
         pages[number] = child
     site = json.loads(SyntheticWiki(9).answer({"meta": "siteinfo"}))
 
-    def answer(asked: Ask) -> object:
+    def answer(asked):
         if "meta" in asked:
             return site
         if "list" in asked:

@@ -1,11 +1,4 @@
-"""A real MediaWiki on loopback, filled with the built-in sample and with pages of strange kinds.
-
-It runs Debian's package from where that is installed, with a database, settings and logs of its own
-in a directory of the test run. A supervisor holds the server: when this process ends, in whatever
-way, the pipe between them closes, and the supervisor kills its whole process group.
-"""
-
-from __future__ import annotations
+"""Debian's MediaWiki on loopback with the sample; a supervisor kills it with this process."""
 
 import bz2
 import os
@@ -19,15 +12,11 @@ import time
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 import pytest
 
 from downloader.sources import sample_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 CODE = Path("/usr/share/mediawiki")
 PHP_MODULES = frozenset({"pdo_sqlite", "mbstring", "xml", "intl"})
@@ -70,12 +59,30 @@ with open(sys.argv[1], "ab") as log:
 sys.stdin.read()
 os.killpg(0, signal.SIGKILL)
 """
+STRANGE_TITLES = (
+    *("Alpha/Beta/Gamma", "AC/DC", "C++", "1 + 1 = 2", "AT&T", "R&B? & more; yes", "100% wool"),
+    *("50%-rule", "Fish 🐟 and 👩‍👩‍👧‍👦 families", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢", "مرحبا بالعالم", 'שלום "עולם"'),
+    *("Mixed עברית and English", 'The "Quoted" Title', "It's 'single' and ’curly’"),
+    *("Ünïcödé — dashes – everywhere", "东京 (東京)", "Was ist das?"),
+    *("$100 @home ~tilde~ ^hat^ `tick`", "\\Backslash\\ and !bang! *star*"),
+    *("Q&A?action=raw&title=Other", "..dots", "İstanbul ışığı", "É" * 120),
+)
+GONE = ("Deleted page", "Deleted / too")
+REDIRECTS = {
+    "Old name": "C++",
+    "Older name": "Old name",
+    "Circle": "Circle",
+    "Broken": "No such page at all",
+    "Far away": "mw:Somewhere",
+    "Anchor": "AT&T#History",
+}
+EMPTY = "Empty page"
+TEMPLATE_ONLY = "Only a template"
+JSON_PAGE = "Data.json"
 
 
 @dataclass(frozen=True)
 class NewPage:
-    """A page to import."""
-
     title: str
     text: str
     namespace: int = 0
@@ -84,19 +91,15 @@ class NewPage:
 
 @dataclass
 class MediaWiki:
-    """A wiki that is running."""
-
     directory: Path
     port: int
     supervisor: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
-    def url(self) -> str:
-        """Of its Action API."""
+    def url(self):
         return f"http://127.0.0.1:{self.port}/api.php"
 
-    def install(self) -> None:
-        """Make the database."""
+    def install(self):
         for name in ("data", "cache", "unused"):
             (self.directory / name).mkdir()
         self.php(
@@ -110,13 +113,11 @@ class MediaWiki:
         )
 
     @property
-    def settings(self) -> Path:
-        """Its LocalSettings."""
+    def settings(self):
         return self.directory / "LocalSettings.php"
 
     @property
-    def environment(self) -> dict[str, str]:
-        """Of each of its processes."""
+    def environment(self):
         return {
             **os.environ,
             "MW_CONFIG_FILE": str(self.settings),
@@ -124,51 +125,41 @@ class MediaWiki:
             "PHP_CLI_SERVER_WORKERS": "4",
         }
 
-    def php(self, script: str, *arguments: object) -> str:
-        """Run one of MediaWiki's maintenance scripts."""
+    def php(self, script, *arguments):
         path = CODE / "maintenance" / script
         done = subprocess.run(
-            ["php", "-d", "opcache.enable_cli=1", path, *map(str, arguments)],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+            ["php", "-d", "opcache.enable_cli=1", path, *map(str, arguments)], env=self.environment,
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
         if done.returncode:
             pytest.fail(f"{script}: {done.stdout[-1000:]}{done.stderr[-1000:]}")
         return done.stdout
 
-    def import_dump(self, path: Path, *arguments: str) -> None:
-        """Import an XML export; ids are given anew."""
+    def import_dump(self, path, *arguments):
         self.php("importDump.php", *arguments, path)
 
-    def import_pages(self, pages: Iterable[NewPage]) -> None:
-        """Import pages, with their links and categories."""
+    def import_pages(self, pages):
         path = self.directory / "pages.xml"
         path.write_text(export_of(pages))
         self.import_dump(path)
 
-    def delete(self, titles: Iterable[str]) -> None:
-        """Delete pages."""
+    def delete(self, titles):
         path = self.directory / "deleted.txt"
         path.write_text("".join(f"{title}\n" for title in titles))
         self.php("deleteBatch.php", path)
 
-    def execute(self, *statements: str) -> None:
+    def execute(self, *statements):
         """Change the database in a way that no script of MediaWiki offers."""
         with closing(sqlite3.connect(self.directory / "data" / "wiki.sqlite")) as database:
             for statement in statements:
                 database.execute(statement)
             database.commit()
 
-    def select(self, statement: str) -> list[tuple[object, ...]]:
-        """Rows of the database."""
+    def select(self, statement):
         with closing(sqlite3.connect(self.directory / "data" / "wiki.sqlite")) as database:
             return database.execute(statement).fetchall()
 
-    def start(self) -> None:
-        """Start the web server, and wait until it takes connections."""
+    def start(self):
         self.supervisor = subprocess.Popen(
             [
                 *(sys.executable, "-c", SUPERVISOR, str(self.directory / "server.log")),
@@ -187,8 +178,7 @@ class MediaWiki:
         self.stop()
         pytest.fail(f"MediaWiki does not start: {(self.directory / 'server.log').read_text()}")
 
-    def stop(self) -> None:
-        """Kill the web server with its workers."""
+    def stop(self):
         if self.supervisor is None:
             return
         with suppress(ProcessLookupError):
@@ -199,7 +189,7 @@ class MediaWiki:
         self.supervisor = None
 
 
-def export_of(pages: Iterable[NewPage]) -> str:
+def export_of(pages):
     """Pages as MediaWiki imports them."""
     lines = ['<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11">']
     formats = {"json": "application/json", "css": "text/css"}
@@ -214,32 +204,7 @@ def export_of(pages: Iterable[NewPage]) -> str:
     return "\n".join([*lines, "</mediawiki>"])
 
 
-STRANGE_TITLES = (
-    *("Alpha/Beta/Gamma", "AC/DC", "C++", "1 + 1 = 2", "AT&T", "R&B? & more; yes", "100% wool"),
-    *("50%-rule", "Fish 🐟 and 👩‍👩‍👧‍👦 families", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢", "مرحبا بالعالم", 'שלום "עולם"'),
-    *("Mixed עברית and English", 'The "Quoted" Title', "It's 'single' and ’curly’"),
-    *("Ünïcödé — dashes – everywhere", "东京 (東京)", "Was ist das?"),
-    *("$100 @home ~tilde~ ^hat^ `tick`", "\\Backslash\\ and !bang! *star*"),
-    *("Q&A?action=raw&title=Other", "..dots", "İstanbul ışığı", "É" * 120),
-)
-"""Of articles; each has to survive the trip."""
-
-GONE = ("Deleted page", "Deleted / too")
-REDIRECTS = {
-    "Old name": "C++",
-    "Older name": "Old name",
-    "Circle": "Circle",
-    "Broken": "No such page at all",
-    "Far away": "mw:Somewhere",
-    "Anchor": "AT&T#History",
-}
-EMPTY = "Empty page"
-TEMPLATE_ONLY = "Only a template"
-JSON_PAGE = "Data.json"
-
-
-def text_of(title: str, categories: Iterable[str] = ()) -> str:
-    """A page's wikitext."""
+def text_of(title, categories=()):
     return (
         f"'''{title}''' is a page with a [[C++|link]] and a sentence.<ref>A source.</ref>\n\n"
         "== History ==\nIt was imported by the tests, and nobody has changed it since.\n\n"
@@ -248,16 +213,11 @@ def text_of(title: str, categories: Iterable[str] = ()) -> str:
     )
 
 
-def strange_pages() -> list[NewPage]:
-    """Pages that test what the sample does not have; see `expected_articles`."""
+def strange_pages():
     tree = {
-        "Strange": (),
-        "Half": ("Strange",),
-        "A in B": ("Half", "B in A"),
-        "B in A": ("A in B",),
-        "Deep": ("B in A",),
-        "Self": ("Self", "Half"),
-    }
+        "Strange": (), "Half": ("Strange",), "A in B": ("Half", "B in A"), "B in A": ("A in B",),
+        "Deep": ("B in A",), "Self": ("Self", "Half"),
+    }  # fmt: skip
     names = tuple(tree)
     pages = [
         NewPage(title, text_of(title, {"Strange", names[i % len(names)]}))
@@ -282,7 +242,7 @@ def strange_pages() -> list[NewPage]:
     return pages
 
 
-def missing_packages() -> bool:
+def missing_packages():
     """Whether the packages that `NEEDED` names are not there."""
     if shutil.which("php") is None or not (CODE / "api.php").exists():
         return True
@@ -290,15 +250,14 @@ def missing_packages() -> bool:
     return not PHP_MODULES.issubset(line.strip().lower() for line in listed.splitlines())
 
 
-def free_port() -> int:
+def free_port():
     """A port that nobody listens to."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+        return listener.getsockname()[1]
 
 
-def running_mediawiki(directory: Path) -> Iterator[MediaWiki]:
+def running_mediawiki(directory):
     """A wiki with the sample and the strange pages, stopped at the end."""
     if missing_packages():
         pytest.skip(NEEDED)

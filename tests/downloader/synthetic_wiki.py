@@ -1,12 +1,4 @@
-"""A wiki of any number of made-up pages, fast enough that it is never what a client waits for.
-
-It answers the part of the Action API that the live sources use, with the real one's format, for
-pages whose content follows from their number:
-
-    python -m tests.downloader.synthetic_wiki 100000 PORT
-"""
-
-from __future__ import annotations
+"""Wiki of made-up pages; also `python -m tests.downloader.synthetic_wiki 100000 PORT`."""
 
 import gzip
 import json
@@ -18,29 +10,25 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import gcd
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Protocol, cast
 from urllib.parse import parse_qs, urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 TIMESTAMP = "2024-05-06T07:08:09Z"
 N_PIECES = 64
 N_CATEGORIES = 20
 
 
-def made_up_pieces(seed: int = 7) -> list[str]:
+def made_up_pieces(seed=7):
     """Bodies of about 3 kB each."""
     rng = random.Random(seed)
     syllables = [a + b for a in "bdfghklmnprstvz" for b in "aeiou"]
     words = ["".join(rng.choices(syllables, k=rng.randint(1, 4))) for _ in range(3000)]
     pieces = []
     for _ in range(N_PIECES):
-        sections = [
+        first, *others = [
             " ".join(rng.choices(words, k=rng.randint(100, 160))).capitalize() + "."
             for _ in range(4)
         ]
-        first, *others = sections
         named = (f"== Section {i} ==\n{text}" for i, text in enumerate(others, start=1))
         pieces.append("\n\n".join([first, *named]))
     return pieces
@@ -49,7 +37,7 @@ def made_up_pieces(seed: int = 7) -> list[str]:
 class SyntheticWiki:
     """The pages, and the answers about them."""
 
-    def __init__(self, n_pages: int) -> None:
+    def __init__(self, n_pages):
         self.n_pages = n_pages
         self.pieces = made_up_pieces()
         # Joined into answers as they are: JSON of a string, less its quotes.
@@ -57,12 +45,10 @@ class SyntheticWiki:
         steps = range(n_pages * 5 // 8 + 1, 2 * n_pages + 2)
         self.step = next(step for step in steps if gcd(step, n_pages) == 1)
 
-    def wikitext(self, number: int) -> str:
-        """The text of a page."""
+    def wikitext(self, number):
         return f"'''Page {number}''' begins here. {self.pieces[number % N_PIECES]}"
 
-    def answer(self, params: dict[str, str]) -> str:  # noqa: PLR0911
-        """The answer to a request."""
+    def answer(self, params):  # noqa: PLR0911
         if params.get("action") == "parse":
             return self.rendered(int(params["oldid"]))
         if params.get("meta") == "siteinfo":
@@ -79,8 +65,7 @@ class SyntheticWiki:
             return self.listed((number_of(t) for t in params["titles"].split("|")), params)
         return json.dumps({"error": {"code": "unknown", "info": "not of this wiki"}})
 
-    def page(self, number: int, *, content: bool) -> str:
-        """A page, as JSON."""
+    def page(self, number, *, content):
         if not 1 <= number <= self.n_pages:
             gone = {"ns": 0, "title": f"Page {number}", "pageid": number, "missing": True}
             return json.dumps(gone)
@@ -96,30 +81,26 @@ class SyntheticWiki:
             f',"contentformat":"text/x-wiki"{text}}}}}}}]}}'
         )
 
-    def listed(self, numbers: Iterable[int], params: dict[str, str], continuation: str = "") -> str:
-        """An answer with these pages."""
+    def listed(self, numbers, params, continuation=""):
         content = "content" in params.get("rvprop", "").split("|")
         pages = ",".join(self.page(number, content=content) for number in numbers)
         return f'{{"batchcomplete":true,{continuation}"query":{{"pages":[{pages}]}}}}'
 
-    def random_pages(self, params: dict[str, str]) -> str:
-        """Pages of a walk that meets each once."""
+    def random_pages(self, params):
         position = int(params.get("grncontinue", "0"))
         end = min(position + int(params["grnlimit"]), self.n_pages)
         numbers = (k * self.step % self.n_pages + 1 for k in range(position, end))
         more = f'"continue":{{"grncontinue":"{end}","continue":"grncontinue||"}},'
         return self.listed(numbers, params, more if end < self.n_pages else "")
 
-    def members(self, params: dict[str, str]) -> str:
-        """`Category:All` has twenty categories below it, which share the pages between them."""
+    def members(self, params):
         if params["cmtitle"] == "Category:All":
             subcategories = [
                 {"pageid": 10**9 + k, "ns": 14, "title": f"Category:Part {k}"}
                 for k in range(N_CATEGORIES)
             ]
             return complete({"categorymembers": subcategories})
-        part = number_of(params["cmtitle"])
-        numbers = range(part + 1, self.n_pages + 1, N_CATEGORIES)
+        numbers = range(number_of(params["cmtitle"]) + 1, self.n_pages + 1, N_CATEGORIES)
         position = int(params.get("cmcontinue", "0"))
         end = position + int(params["cmlimit"])
         found = [
@@ -129,8 +110,7 @@ class SyntheticWiki:
         more = {"cmcontinue": str(end), "continue": "-||"} if end < len(numbers) else None
         return complete({"categorymembers": found}, more)
 
-    def rendered(self, revision: int) -> str:
-        """A page as HTML."""
+    def rendered(self, revision):
         number = revision - 10**7
         paragraphs = self.wikitext(number).replace("'''", "").split("\n")
         html = "".join(
@@ -144,8 +124,7 @@ class SyntheticWiki:
         parse = {"title": f"Page {number}", "pageid": number, "revid": revision, "text": text}
         return json.dumps({"parse": parse})
 
-    def site_info(self) -> str:
-        """What the wiki says of itself."""
+    def site_info(self):
         return complete(
             {
                 "general": {
@@ -164,29 +143,24 @@ class SyntheticWiki:
         )
 
 
-def complete(query: dict[str, Any], continuation: dict[str, str] | None = None) -> str:
-    """An answer that says all there is."""
+def complete(query, continuation=None):
     more = {} if continuation is None else {"continue": continuation}
     return json.dumps({"batchcomplete": True, **more, "query": query})
 
 
-def number_of(title: str) -> int:
-    """The number that a title ends with; 0 if there is none."""
+def number_of(title):
     last = title.rpartition(" ")[2]
     return int(last) if last.isdecimal() else 0
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection of a client."""
-
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format, *args):  # noqa: A002
         """Nothing on stderr."""
 
-    def do_GET(self) -> None:
-        """Answer a request."""
+    def do_GET(self):
         params = {k: v[-1] for k, v in parse_qs(urlsplit(self.path).query).items()}
         body = cast("Server", self.server).wiki.answer(params).encode()
         self.send_response(200)
@@ -200,47 +174,40 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Answering(Protocol):
-    """What knows the answers."""
-
-    def answer(self, params: dict[str, str]) -> str:
+    def answer(self, params):
         """The answer to a request."""
 
 
 class Scripted:
     """Answers by a function of the parameters, and remembers them."""
 
-    def __init__(self, function: Callable[[dict[str, str]], object]) -> None:
+    def __init__(self, function):
         self.function = function
         self.asked: list[dict[str, str]] = []
 
-    def answer(self, params: dict[str, str]) -> str:
-        """What the function says: text as it is, anything else as JSON."""
+    def answer(self, params):
         self.asked.append(params)
         said = self.function(params)
         return said if isinstance(said, str) else json.dumps(said)
 
 
 class Server(ThreadingHTTPServer):
-    """Serves a wiki."""
-
     daemon_threads = True
 
-    def __init__(self, wiki: Answering, port: int = 0) -> None:
+    def __init__(self, wiki, port=0):
         super().__init__(("127.0.0.1", port), Handler)
         self.wiki = wiki
 
     @property
-    def url(self) -> str:
-        """Of the API."""
+    def url(self):
         return f"http://127.0.0.1:{self.server_address[1]}/api.php"
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request, client_address):
         """Say nothing of clients that are gone; tests kill them."""
 
 
 @contextmanager
-def serving(wiki: Answering) -> Iterator[str]:
-    """A wiki in a thread of this process; the address of its API."""
+def serving(wiki):
     with Server(wiki) as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         try:
@@ -250,7 +217,7 @@ def serving(wiki: Answering) -> Iterator[str]:
 
 
 @contextmanager
-def synthetic_wiki(n_pages: int) -> Iterator[str]:
+def synthetic_wiki(n_pages):
     """The wiki in a process of its own; the address of its API."""
     command = [sys.executable, "-m", "tests.downloader.synthetic_wiki", str(n_pages), "0"]
     root = Path(__file__).resolve().parents[2]
@@ -264,7 +231,7 @@ def synthetic_wiki(n_pages: int) -> Iterator[str]:
             process.kill()
 
 
-def main() -> None:
+def main():
     server = Server(SyntheticWiki(int(sys.argv[1])), int(sys.argv[2]))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     sys.stdout.write(f"{server.url}\n")

@@ -1,12 +1,8 @@
-"""Each member of each answer in turn is something else."""
-
-from __future__ import annotations
-
 import json
 import logging
 import random
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,15 +12,8 @@ from downloader.mediawiki_api import ApiError, MediaWikiApi
 from downloader.random_pages import RandomPages
 from downloader.titles import Titles
 from tests.downloader.impatient_client import PATIENT, new_client
-from tests.downloader.made_up_answers import Ask, gathered, nothing, page
+from tests.downloader.made_up_answers import gathered, nothing, page
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from downloader.live import LiveSource
-
 
 SAID: dict[str, Any] = {
     "site": json.loads(SyntheticWiki(3).answer({"meta": "siteinfo"})),
@@ -67,13 +56,12 @@ SAID: dict[str, Any] = {
     "ids": {"batchcomplete": True, "query": {"pages": [page()]}},
     "parse": {"parse": {"title": "One", "pageid": 1, "revid": 5, "text": "<p>It is here.</p>"}},
 }
-"""What a wiki says, for each kind of question."""
 REMOVED = object()
 NASTY = "\x1b]0;x\x07\ud83d\u202e\n2"
 ODD = [REMOVED, None, True, -1, 2**63, NASTY, [], {NASTY: NASTY}]
 
 
-def kind_of(asked: Ask) -> str:
+def kind_of(asked):
     for name, kind in (("meta", "site"), ("list", "members"), ("pageids", "ids")):
         if name in asked:
             return kind
@@ -82,16 +70,15 @@ def kind_of(asked: Ask) -> str:
     return "parse" if "oldid" in asked else "random"
 
 
-def places_in(said: object, *path: Any) -> Iterator[tuple[Any, ...]]:
-    """Where something stands in an answer."""
-    pairs: Any = said.items() if isinstance(said, dict) else enumerate(said)  # type: ignore[arg-type]
+def places_in(said, *path):
+    pairs = said.items() if isinstance(said, dict) else enumerate(said)  # type: ignore[arg-type]
     for key, value in pairs:
         yield (*path, key)
         if isinstance(value, dict | list):
             yield from places_in(value, *path, key)
 
 
-def with_a_change(said: object, path: tuple[Any, ...], value: object) -> Any:
+def with_a_change(said, path, value):
     changed = holder = json.loads(json.dumps(said))
     for key in path[:-1]:
         holder = holder[key]
@@ -104,7 +91,7 @@ def with_a_change(said: object, path: tuple[Any, ...], value: object) -> Any:
     return changed
 
 
-def sources_that_ask_for(kind: str, api: MediaWikiApi, titles: Path) -> Iterator[LiveSource]:
+def sources_that_ask_for(kind, api, titles):
     if kind in {"site", "error", "random"}:
         yield RandomPages(api)
     if kind in {"random", "parse"}:
@@ -115,8 +102,7 @@ def sources_that_ask_for(kind: str, api: MediaWikiApi, titles: Path) -> Iterator
         yield Category(api, "A", 1)
 
 
-def outcome_of(source: LiveSource) -> tuple[int | type, list[str]]:
-    """How many articles come, or the kind of error that does; and what is said of it."""
+def outcome_of(source):
     try:
         articles, skipped, _ = gathered(source.batches(None, nothing))
     except DownloadError as error:
@@ -125,26 +111,20 @@ def outcome_of(source: LiveSource) -> tuple[int | type, list[str]]:
 
 
 class NoJitter(random.Random):
-    """No wait after a failure."""
-
-    def random(self) -> float:
+    def random(self):
         return 0.0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SAID)
 def test_no_member_of_an_answer_breaks_anything(tmp_path, caplog, kind):
-    """Each member of each answer in turn is something else: articles come, or a named error.
-
-    And nothing that is said of it, be it in the log, could steer a terminal.
-    """
     client = new_client(tmp_path, **(PATIENT | {"patience": 0}))
     client._retry._rng = NoJitter()
     titles = tmp_path / "titles"
     titles.write_text("one\nEins\nUno\nde:Eins\nGone\n<\n")
-    change: tuple[tuple[Any, ...], object] = ((), None)
+    change = ((), None)
 
-    def answer(asked: Ask) -> object:
+    def answer(asked):
         asked_for = "error" if kind == "error" and "meta" not in asked else kind_of(asked)
         if asked_for == "random" and asked.keys() & {"grncontinue", "continue", NASTY}:
             return SAID["ids"]
@@ -152,7 +132,7 @@ def test_no_member_of_an_answer_breaks_anything(tmp_path, caplog, kind):
             return {"batchcomplete": True, "query": {"categorymembers": []}}
         return with_a_change(SAID[asked_for], *change) if asked_for == kind else SAID[asked_for]
 
-    outcomes: list[int | type] = []
+    outcomes = []
     caplog.set_level(logging.DEBUG, "downloader")
     with serving(Scripted(answer)) as url:
         api = MediaWikiApi(client, url)

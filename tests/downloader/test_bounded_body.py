@@ -1,7 +1,5 @@
 """Unpacking gives the bytes that were packed, however they were cut up on the way, or an error."""
 
-from __future__ import annotations
-
 import gzip
 from contextlib import suppress
 
@@ -23,8 +21,7 @@ bodies = st.builds(
 )
 
 
-def cut_up(data: bytes, sizes: list[int]) -> list[bytes]:
-    """`data` in pieces of these sizes, and the rest."""
+def cut_up(data, sizes):
     pieces = []
     for size in sizes:
         pieces.append(data[:size])

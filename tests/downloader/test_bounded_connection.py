@@ -1,31 +1,23 @@
-"""The limits of an answer bind every single receive."""
-
-from __future__ import annotations
-
 import io
 import socket
 import time
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from downloader.bounded_connection import DeadlineError, EndlessAnswerError, Limits, _BoundedStream
 from tests.downloader.hostile_server import at_most
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 @pytest.fixture
-def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+def ends():
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.settimeout(60)
         yield ours, theirs
 
 
-def reader(ours: socket.socket, limits: Limits) -> io.BufferedReader:
+def reader(ours, limits):
     return io.BufferedReader(_BoundedStream(ours.makefile("rb", buffering=0), ours, limits), 100)
 
 
@@ -34,21 +26,19 @@ def test_silence_is_borne_for_the_shorter_of_both_times(ends, monkeypatch, read_
     """The clock goes on from when the first bytes have come, however late that is."""
     limits, beginning = Limits(read_timeout), 0.0
 
-    def monotonic() -> float:
+    def monotonic():
         nonlocal beginning
         if limits.n_bytes == 0:
             return 0.0
         beginning = beginning or time.monotonic()
         return time.monotonic() - beginning
 
-    clock = SimpleNamespace(monotonic=monotonic)
-    monkeypatch.setattr("downloader.bounded_connection.time", clock)
+    monkeypatch.setattr("downloader.bounded_connection.time", SimpleNamespace(monotonic=monotonic))
     limits.start(seconds, 1000)
     ends[1].sendall(b"abc")
     with at_most(10), pytest.raises(TimeoutError):
         reader(ends[0], limits).read(4)
-    assert limits.too_late == (seconds < 1)
-    assert limits.n_bytes == 3
+    assert (limits.too_late, limits.n_bytes) == (seconds < 1, 3)
 
 
 def test_time_does_not_begin_anew_with_each_byte(ends, monkeypatch):

@@ -1,9 +1,4 @@
-"""Categories: depth, circles, and wikis whose categories have no end."""
-
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,11 +7,8 @@ from downloader.category import Category
 from downloader.errors import RefusedError, UnusableAnswerError
 from downloader.mediawiki_api import MediaWikiApi
 from tests.downloader.impatient_client import PATIENT
-from tests.downloader.made_up_answers import Ask, gathered, impatient, nothing, page, tree
+from tests.downloader.made_up_answers import gathered, impatient, nothing, page, tree
 from tests.downloader.synthetic_wiki import Scripted, serving
-
-if TYPE_CHECKING:
-    from downloader.http_client import PoliteClient
 
 CLIENT = PATIENT
 EDGES = (
@@ -24,15 +16,16 @@ EDGES = (
     *(("B", "q"), ("B", "r"), ("B", "A"), ("B", "D")),
     *(("C", "D"), ("C", "s"), ("D", "t"), ("D", "D"), ("D", "A")),
 )
+MEMBER = {"pageid": 1, "ns": 0, "title": "p"}
+CATEGORY = {"pageid": 1, "ns": 14}
 
 
 @pytest.mark.parametrize(
     ("depth", "expected"), [(0, "pq"), (1, "pqrs"), (2, "pqrst"), (3, "pqrst"), (99, "pqrst")]
 )
 def test_depth_and_circles(client, depth, expected):
-    wiki = Scripted(tree(*EDGES))
-    found: list[str] = []
-    known: set[int] = set()
+    wiki, found = Scripted(tree(*EDGES)), []
+    known = set()
     with serving(wiki) as url:
         for batch in Category(MediaWikiApi(client, url), "A", depth).batches(
             None, known.__contains__
@@ -46,8 +39,7 @@ def test_depth_and_circles(client, depth, expected):
 
 @pytest.mark.parametrize("name", ["A", "Category:A", "category:A", " A "])
 def test_a_category_with_and_without_prefix(client, name):
-    wiki = Scripted(tree(("A", "p"), ("category:A", "p")))
-    with serving(wiki) as url:
+    with serving(Scripted(tree(("A", "p"), ("category:A", "p")))) as url:
         source = Category(MediaWikiApi(client, url), name)
         assert source.total() == 2
         assert len(gathered(source.batches(None, nothing))[0]) == 1
@@ -64,7 +56,7 @@ def test_categories_without_end(client, monkeypatch):
     monkeypatch.setattr(category_module, "MAX_CATEGORIES", 50)
     inner = tree(("A", "B"))
 
-    def answer(asked: Ask) -> object:
+    def answer(asked):
         if "list" not in asked:
             return inner(asked)
         name = asked["cmtitle"]
@@ -77,12 +69,7 @@ def test_categories_without_end(client, monkeypatch):
             list(source.batches(None, nothing))
 
 
-MEMBER = {"pageid": 1, "ns": 0, "title": "p"}
-CATEGORY = {"pageid": 1, "ns": 14}
-
-
-def check_refused(client: PoliteClient, name: str, said: object, match: str | None = None) -> None:
-    """Every answer to questions with the parameter `name` is `said`."""
+def check_refused(client, name, said, match=None):
     inner = tree(("A", "p"))
     with serving(Scripted(lambda asked: said if name in asked else inner(asked))) as url:
         source = Category(MediaWikiApi(impatient(client), url), "A")
@@ -103,16 +90,13 @@ def check_refused(client: PoliteClient, name: str, said: object, match: str | No
     ],
 )
 def test_malformed_members_are_a_named_error(client, members):
-    said = {"batchcomplete": True, "query": {"categorymembers": members}}
-    check_refused(client, "list", said)
+    check_refused(client, "list", {"batchcomplete": True, "query": {"categorymembers": members}})
 
 
 @pytest.mark.parametrize(
     "pages",
     [
-        [],
-        [page(pageid=2, title="p")],
-        [page(pageid=1, title="p"), page(pageid=2, title="q")],
+        *([], [page(pageid=2, title="p")], [page(pageid=1, title="p"), page(pageid=2, title="q")]),
         [{"title": "p", "ns": 0, "missing": True}],
     ],
 )
@@ -128,8 +112,8 @@ def test_pages_that_continue_after_all_that_was_requested(client):
 def test_a_title_that_continues_after_all_that_was_requested(client):
     inner = tree(("A", "p"))
 
-    def answer(asked: Ask) -> object:
-        said: Any = inner(asked)
+    def answer(asked):
+        said = inner(asked)
         return said | {"continue": {"x": "1"}} if "titles" in asked else said
 
     with serving(Scripted(answer)) as url:
@@ -142,8 +126,8 @@ def test_a_title_that_continues_after_all_that_was_requested(client):
 def test_a_category_of_more_pages_than_there_can_be(client, n_pages):
     inner = tree(("A", "p"))
 
-    def answer(asked: Ask) -> object:
-        said: Any = inner(asked)
+    def answer(asked):
+        said = inner(asked)
         if "titles" in asked:
             said["query"]["pages"][0]["categoryinfo"]["pages"] = n_pages
         return said
@@ -156,11 +140,10 @@ def test_a_category_of_more_pages_than_there_can_be(client, n_pages):
 
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_members_without_end(client, monkeypatch, *, interrupted):
-    """Ever new ones with ever new continuations; a process that is started again counts on."""
     monkeypatch.setattr(category_module, "PAGE_MARGIN", 100)
     inner = tree(("A", "p"))
 
-    def answer(asked: Ask) -> object:
+    def answer(asked):
         if "list" not in asked:
             return inner(asked)
         start = int(asked.get("cmcontinue", 1))
@@ -169,11 +152,9 @@ def test_members_without_end(client, monkeypatch, *, interrupted):
         return {"batchcomplete": True, "continue": more, "query": {"categorymembers": members}}
 
     with serving(Scripted(answer)) as url:
-        source = Category(MediaWikiApi(client, url), "A")
-        cursor: dict[str, Any] | None = None
+        source, cursor = Category(MediaWikiApi(client, url), "A"), None
         for _ in range(11 if interrupted else 0):
-            batch = next(source.batches(cursor, lambda _: True))
-            cursor = json.loads(json.dumps(batch.cursor))
+            cursor = json.loads(json.dumps(next(source.batches(cursor, lambda _: True)).cursor))
         with pytest.raises(UnusableAnswerError, match="seem endless"):
             list(source.batches(cursor, lambda _: True))
     assert client.n_requests < 20

@@ -1,7 +1,3 @@
-"""Search-index dumps from files and from a real server on loopback, with all that goes wrong."""
-
-from __future__ import annotations
-
 import bz2
 import gzip
 import json
@@ -28,23 +24,48 @@ from tests.downloader.impatient_client import PATIENT
 CLIENT = PATIENT | {"patience": 20}
 FOLDER = "/other/cirrus_search_index/20260816/index_name=enwiki_content/"
 SHARD = "enwiki_content-20260816-{:05}.json.bz2"
+HOSTILE_LINKS = [
+    *("https://evil.example/other/x-00001.json.bz2", "//evil.example/x-00001.json.bz2"),
+    *("http://user@127.0.0.1/x-00001.json.bz2", "http://[::1/x-00001.json.bz2"),
+    *("../x-00001.json.bz2", "%2e%2e/x-00001.json.bz2", "..%2fx-00001.json.bz2"),
+    *("%2e%2e%2f%2e%2e%2fx-00001.json.bz2", "..\\x-00001.json.bz2"),
+    *("a/x-00001.json.bz2", "/x-00001.json.bz2", "x%00-00001.json.bz2", "x%0a-00001.json.bz2"),
+    *(".hidden.json.bz2", "-rf.json.bz2", "x-00001.json.bz2?to=https://evil.example/"),
+    *("file:///etc/x-00001.json.bz2", "javascript:x-00001.json.bz2", "x" * 5000 + ".json.bz2"),
+    *("é-00001.json.bz2", "x-00001.json.bz2.exe", ""),
+]
+DOWNLOAD = """
+import json, sys
+from pathlib import Path
+from corpora import ArticleStore
+from downloader.cirrus import CirrusShards
+from downloader.http_client import PoliteClient
+from downloader.rate_limit import RateLimiter
+
+url, place = sys.argv[1], Path(sys.argv[2])
+store, state = ArticleStore(place / "store", 20), place / "state.json"
+cursor = json.loads(state.read_text()) if state.exists() else None
+known = {page_id for _, page_id in store.keys()} if store.exists else set()
+client = PoliteClient("tests", RateLimiter(place / "pace", 60_000, 10_000), patience=20)
+print("begun", flush=True)
+for batch in CirrusShards(client, url, place).batches(cursor, known.__contains__):
+    store.append(batch.articles)
+    state.with_suffix(".new").write_text(json.dumps(batch.cursor))
+    state.with_suffix(".new").replace(state)
+print("done", flush=True)
+"""
 
 
 def pair(number, words="", **fields):
     usual = {
-        "title": f"Page {number}",
-        "namespace": 0,
-        "wiki": "enwiki",
-        "version": number + 1000,
-        "timestamp": "2026-08-16T01:02:03Z",
-        "source_text": f"Text {number}. {words}",
-    }
+        "title": f"Page {number}", "namespace": 0, "wiki": "enwiki", "version": number + 1000,
+        "timestamp": "2026-08-16T01:02:03Z", "source_text": f"Text {number}. {words}",
+    }  # fmt: skip
     action = {"index": {"_id": number}}
     return f"{json.dumps(action)}\n{json.dumps(usual | fields)}\n"
 
 
 def noise(seed, n_bytes=300):
-    """Text that does not compress."""
     return random.Random(seed).randbytes(n_bytes).hex()
 
 
@@ -53,8 +74,6 @@ def shard_of(numbers, compress=bz2.compress, n_bytes=0):
 
 
 class Site:
-    """Files behind a server, the requests that came, and what goes wrong with the next ones."""
-
     def __init__(self):
         self.files: dict[str, bytes] = {}
         self.pages: dict[str, bytes] = {}
@@ -108,7 +127,6 @@ def site():
 
 @pytest.fixture
 def base(site):
-    """Address of the server that has the site's files."""
     with serving(site) as server:
         yield server.url
 
@@ -121,14 +139,11 @@ def ids(batches):
     return [article.page_id for batch in batches for article in batch.articles]
 
 
-# Files
-
-
 def test_a_file_and_a_directory(tmp_path):
     (tmp_path / "b.json.bz2").write_bytes(shard_of([3, 4]))
     (tmp_path / "a.json.gz").write_bytes(shard_of([1, 2], gzip.compress))
     (tmp_path / "_SUCCESS").write_bytes(b"")
-    told: list[int] = []
+    told = []
     assert [a.page_id for a in read_cirrus(tmp_path / "a.json.gz")] == [1, 2]
     assert [a.page_id for a in read_cirrus(tmp_path, told.append)] == [1, 2, 3, 4]
     assert told == sorted(told)
@@ -142,7 +157,7 @@ def test_articles_before_an_error_come_first_for_any_number_of_processes(tmp_pat
     path = tmp_path / "dump.json"
     path.write_text("".join(map(pair, range(1, 21))) + '{"index": {"_id": 21}}')
     for n_processes in (1, 2):
-        found: list[int] = []
+        found = []
         with pytest.raises(CorpusFormatError, match=r"dump\.json, line 41: .*before its document"):
             found.extend(a.page_id for a in read_cirrus(path, n_processes=n_processes))
         assert found == list(range(1, 21))
@@ -160,9 +175,6 @@ def test_the_choice_of_text_reaches_the_parser(tmp_path):
     assert [article.text for article in read_cirrus(path, text="extracted")] == ["Search text."]
 
 
-# Listings
-
-
 def test_shards_are_listed_in_the_order_of_names(site, base, client):
     for number in (10, 2, 0):
         site.files[FOLDER + SHARD.format(number)] = b""
@@ -175,18 +187,6 @@ def test_shards_are_listed_in_the_order_of_names(site, base, client):
     one = base + "/elsewhere/enwiki-20251229-cirrussearch-content.json.gz"
     assert remote_shards(client, one) == [one]
     assert len(site.asked) == 3
-
-
-HOSTILE_LINKS = [
-    *("https://evil.example/other/x-00001.json.bz2", "//evil.example/x-00001.json.bz2"),
-    *("http://user@127.0.0.1/x-00001.json.bz2", "http://[::1/x-00001.json.bz2"),
-    *("../x-00001.json.bz2", "%2e%2e/x-00001.json.bz2", "..%2fx-00001.json.bz2"),
-    *("%2e%2e%2f%2e%2e%2fx-00001.json.bz2", "..\\x-00001.json.bz2"),
-    *("a/x-00001.json.bz2", "/x-00001.json.bz2", "x%00-00001.json.bz2", "x%0a-00001.json.bz2"),
-    *(".hidden.json.bz2", "-rf.json.bz2", "x-00001.json.bz2?to=https://evil.example/"),
-    *("file:///etc/x-00001.json.bz2", "javascript:x-00001.json.bz2", "x" * 5000 + ".json.bz2"),
-    *("é-00001.json.bz2", "x-00001.json.bz2.exe", ""),
-]
 
 
 def test_a_hostile_listing_leads_nowhere(site, base, client):
@@ -288,8 +288,7 @@ def test_the_wiki_is_told_by_what_the_listing_names(site, base, client, tmp_path
     site.files["/old/enwiktionary-20251229-cirrussearch-content.json.gz"] = b""
     site.list_folder("/old/")
     source = CirrusShards(client, base + "/old/", tmp_path)
-    assert source.site == "https://en.wiktionary.org/wiki/"
-    assert source.language == "en"
+    assert (source.site, source.language) == ("https://en.wiktionary.org/wiki/", "en")
     assert site.asked == [("/old/", "")]
 
 
@@ -320,31 +319,25 @@ def test_nothing_is_taken_from_a_pipe_to_tell_its_wiki(tmp_path):
     assert site_of_file(path) == ("und", "")
 
 
-# Shards
-
-
 @pytest.fixture
 def dump(site):
-    """Three shards of 100 pages each."""
     site.add_shards(*(shard_of(range(first, first + 100)) for first in (1, 101, 201)))
 
 
 @pytest.mark.usefixtures("dump")
 def test_all_articles_come_in_order_and_nothing_stays_on_disk(site, base, client, tmp_path):
-    told: list[int] = []
+    told = []
     source = CirrusShards(client, base + FOLDER, tmp_path / "d", progress=told.append)
     assert source.language == "en"
     assert source.total() is None
     assert not (tmp_path / "d").exists()
-    at_once: list[int] = []
-    batches = []
+    at_once, batches = [], []
     for batch in source.batches(None, unknown):
         at_once.append(len(list((tmp_path / "d" / "cirrus").iterdir())))
         batches.append(batch)
     assert ids(batches) == list(range(1, 301))
     assert [batch.finished for batch in batches] == [False] * (len(batches) - 1) + [True]
-    assert max(at_once) == 1
-    assert list((tmp_path / "d" / "cirrus").iterdir()) == []
+    assert (max(at_once), list((tmp_path / "d" / "cirrus").iterdir())) == (1, [])
     assert site.n_fetches() == 3
     assert told
     parallel = CirrusShards(client, base + FOLDER + SHARD.format(1), tmp_path / "p", n_processes=2)
@@ -360,8 +353,7 @@ def test_all_articles_come_in_order_and_nothing_stays_on_disk(site, base, client
 
 @pytest.mark.usefixtures("dump")
 def test_what_is_known_is_not_parsed_again(base, client, tmp_path, monkeypatch):
-    source = CirrusShards(client, base + FOLDER, tmp_path)
-    parsed = []
+    source, parsed = CirrusShards(client, base + FOLDER, tmp_path), []
     parse = cirrus.read_document
     monkeypatch.setattr(cirrus, "read_document", lambda r, text: parsed.append(r) or parse(r, text))
     batches = list(source.batches(None, lambda page_id: page_id % 10 != 0))
@@ -372,8 +364,7 @@ def test_what_is_known_is_not_parsed_again(base, client, tmp_path, monkeypatch):
 
 
 def test_known_ids_of_another_language_do_not_count(site, base, client, tmp_path):
-    lines = "".join(pair(n, wiki="dewiki") for n in range(1, 21))
-    site.add_shards(bz2.compress(lines.encode()))
+    site.add_shards(bz2.compress("".join(pair(n, wiki="dewiki") for n in range(1, 21)).encode()))
     source = CirrusShards(client, base + FOLDER, tmp_path)
     assert ids(source.batches(None, lambda _: True)) == list(range(1, 21))
 
@@ -388,8 +379,7 @@ def test_batches_are_bounded_and_say_what_is_missing(site, base, client, tmp_pat
     assert ids(batches) == [*range(1, 40), 43]
     assert max(len(batch.articles) for batch in batches) == 4
     skipped = {reason: names for batch in batches for reason, names in batch.skipped.items()}
-    assert skipped["redirect"] == ["R"]
-    assert skipped["other namespace"] == ["T"]
+    assert (skipped["redirect"], skipped["other namespace"]) == (["R"], ["T"])
     assert ["line 84" in name for name in skipped["malformed"]] == [True]
 
 
@@ -415,8 +405,7 @@ def test_a_damaged_shard_is_fetched_again(site, base, client, tmp_path):
     path = FOLDER + SHARD.format(0)
     site.files[path] = whole[: len(whole) * 4 // 5]
     site.list_folder(FOLDER)
-    source = CirrusShards(client, base + FOLDER, tmp_path)
-    found: list[int] = []
+    source, found = CirrusShards(client, base + FOLDER, tmp_path), []
     with pytest.raises(CorpusFormatError, match=r"http://.*end too early.*download it again"):
         found.extend(
             article.page_id for batch in source.batches(None, unknown) for article in batch.articles
@@ -496,41 +485,14 @@ def test_nonsense_is_refused_at_once(client, tmp_path):
         CirrusShards(client, "http://127.0.0.1/", tmp_path, text="html")
 
 
-DOWNLOAD = """
-import json, sys
-from pathlib import Path
-from corpora import ArticleStore
-from downloader.cirrus import CirrusShards
-from downloader.http_client import PoliteClient
-from downloader.rate_limit import RateLimiter
-
-url, place = sys.argv[1], Path(sys.argv[2])
-store, state = ArticleStore(place / "store", 20), place / "state.json"
-cursor = json.loads(state.read_text()) if state.exists() else None
-known = {page_id for _, page_id in store.keys()} if store.exists else set()
-client = PoliteClient("tests", RateLimiter(place / "pace", 60_000, 10_000), patience=20)
-print("begun", flush=True)
-for batch in CirrusShards(client, url, place).batches(cursor, known.__contains__):
-    store.append(batch.articles)
-    state.with_suffix(".new").write_text(json.dumps(batch.cursor))
-    state.with_suffix(".new").replace(state)
-print("done", flush=True)
-"""
-
-
 def has_bytes(directory):
-    """Whether a part of a file has arrived in `directory`."""
     with suppress(FileNotFoundError):
         return any(file.stat().st_size for file in directory.glob("*.partial"))
 
 
 def run_with_kills(site, base, tmp_path, n_kills, seed):
-    """Download with `n_kills` SIGKILLs; returns the page ids in the store.
-
-    The first comes in the middle of a body, the others at random moments.
-    """
-    rng = random.Random(seed)
-    program = tmp_path / "download.py"
+    """Download with `n_kills` SIGKILLs, the first within a body; return the ids in the store."""
+    rng, program = random.Random(seed), tmp_path / "download.py"
     program.write_text(DOWNLOAD)
     command = [sys.executable, str(program), base + FOLDER, str(tmp_path)]
     root = Path(__file__).parents[2]

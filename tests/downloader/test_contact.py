@@ -1,7 +1,3 @@
-"""Who may ask Wikimedia, and who has forgotten to say who they are."""
-
-from __future__ import annotations
-
 import contextlib
 import re
 

@@ -1,7 +1,5 @@
 """A crawl: every article stored once, and exactly as many as asked for, wherever it is stopped."""
 
-from __future__ import annotations
-
 import errno
 import json
 import logging
@@ -13,7 +11,6 @@ import sys
 import time
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -31,50 +28,41 @@ from tests.downloader.crawl_process import COMMAND
 from tests.downloader.impatient_client import PATIENT, new_client
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving, synthetic_wiki
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from downloader.http_client import PoliteClient
-    from downloader.live import Batch, LiveSource
-
 CLIENT = PATIENT
 N_PAGES = 100
 ROOT = Path(__file__).resolve().parents[2]
+ALL = list(range(1, N_PAGES + 1))
 
 
 @pytest.fixture
-def url() -> Iterator[str]:
+def url():
     with serving(SyntheticWiki(N_PAGES)) as url:
         yield url
 
 
 @pytest.fixture
-def source(client: PoliteClient, url: str) -> RandomPages:
+def source(client, url):
     return RandomPages(MediaWikiApi(client, url), batch_size=7)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> ArticleStore:
+def store(tmp_path):
     return ArticleStore(tmp_path / "articles", shard_size=10)
 
 
-def ids_in(store: ArticleStore) -> list[int]:
+def ids_in(store):
     store.verify()
     return sorted(article.page_id for article in store)
 
 
-ALL = list(range(1, N_PAGES + 1))
-
-
 def test_everything_is_stored_once_and_then_there_is_nothing_to_do(store, source, client, tmp_path):
-    told: list[tuple[CrawlReport, Batch]] = []
+    told = []
     report = crawl(store, source, tmp_path, None, lambda *news: told.append(news))
     assert report == CrawlReport(N_PAGES, 0, {}, finished=True, total_added=N_PAGES)
     assert ids_in(store) == ALL
     assert [news.total_added for news, _ in told] == [*range(7, 100, 7), 100]
     assert told[-1][0] == report
-    n_requests = client.n_requests
-    again = crawl(store, source, tmp_path)
+    n_requests, again = client.n_requests, crawl(store, source, tmp_path)
     assert again == CrawlReport(0, 0, {}, finished=True, total_added=N_PAGES)
     assert client.n_requests == n_requests
 
@@ -86,7 +74,7 @@ def test_shards_are_filled_at_the_ends_of_batches(store, source, tmp_path):
 
 
 def test_what_waits_long_is_stored(store, source, tmp_path):
-    stored: list[int] = []
+    stored = []
     crawl(store, source, tmp_path, None, lambda *_: stored.append(len(store)), commit_seconds=0)
     assert stored == [*range(7, 100, 7), 100]
 
@@ -115,8 +103,7 @@ def test_the_limit_is_met_at_the_end_of_a_batch(store, source, tmp_path):
 def test_other_articles_do_not_count(store, source, client, url, tmp_path):
     titles = tmp_path / "titles"
     titles.write_text("".join(f"Page {number}\n" for number in range(1, 41)))
-    other = Titles(MediaWikiApi(client, url), titles)
-    assert crawl(store, other, tmp_path).added == 40
+    assert crawl(store, Titles(MediaWikiApi(client, url), titles), tmp_path).added == 40
     report = crawl(store, source, tmp_path, 50)
     assert (report.added, report.total_added) == (50, 50)
     report = crawl(store, source, tmp_path)
@@ -134,16 +121,14 @@ class Stopped(BaseException):
 def test_an_interrupt_anywhere_loses_and_repeats_nothing(
     client, tmp_path, monkeypatch, what, where
 ):
-    """Stopped at the n-th write, for every n, and run again to a limit: it is met exactly."""
     from corpora.articles.writer import ArticleWriter
 
-    place: Any = {"save": crawl_module, "commit": ArticleWriter, "add": ArticleWriter}[what]
+    place = {"save": crawl_module, "commit": ArticleWriter, "add": ArticleWriter}[what]
     name = {"save": "atomic_write_text"}.get(what, what)
-    original = getattr(place, name)
-    n_calls = 0
+    original, n_calls = getattr(place, name), 0
     stop_at = 0
 
-    def deadly(*arguments: Any) -> Any:
+    def deadly(*arguments):
         nonlocal n_calls
         n_calls += 1
         if n_calls == stop_at and where == "before":
@@ -167,8 +152,7 @@ def test_an_interrupt_anywhere_loses_and_repeats_nothing(
                 stopped = True
             else:
                 stopped = False
-            stop_at = 0
-            n_before = len(ids_in(store))
+            stop_at, n_before = 0, len(ids_in(store))
             report = crawl(store, source, directory, limit)
             assert report.total_added == limit
             assert len(ids_in(store)) == n_before + report.added == limit
@@ -180,24 +164,22 @@ def test_an_interrupt_anywhere_loses_and_repeats_nothing(
 
 
 def test_an_interrupt_between_batches_keeps_what_has_come(store, source, client, tmp_path):
-    def interrupt(report: CrawlReport, batch: Batch) -> None:
+    def interrupt(report, batch):
         if report.total_added >= 63:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         crawl(store, source, tmp_path, None, interrupt)
     assert len(ids_in(store)) == 63
-    n_requests = client.n_requests
-    report = crawl(store, source, tmp_path)
+    n_requests, report = client.n_requests, crawl(store, source, tmp_path)
     assert (report.added, report.already_there) == (37, 0)  # no batch came again
     assert client.n_requests == n_requests + 6
 
 
 def test_a_server_that_goes_away_keeps_what_has_come(tmp_path, store):
-    client = new_client(tmp_path, patience=0.3)
-    wiki = SyntheticWiki(N_PAGES)
+    client, wiki = new_client(tmp_path, patience=0.3), SyntheticWiki(N_PAGES)
 
-    def answer(asked: dict[str, str]) -> object:
+    def answer(asked):
         if int(asked.get("grncontinue", 0)) >= 50:
             return {"error": {"code": "readonly", "info": "The wiki is in read-only mode."}}
         return wiki.answer(asked)
@@ -223,7 +205,7 @@ def test_an_article_that_cannot_be_stored_ends_nothing(
     assert ["skipped" in record.getMessage() for record in warnings] == [True]
 
 
-def articles_of(source: LiveSource) -> Iterator[Any]:
+def articles_of(source):
     for batch in source.batches(None, lambda _: False):
         yield from batch.articles
 
@@ -236,8 +218,7 @@ def test_skipped_pages_are_counted(store, client, url, tmp_path):
 
 
 def test_skipped_pages_do_not_flood_the_terminal(store, client, url, tmp_path, caplog):
-    titles = tmp_path / "titles"
-    lines = [f"Page {number}" for number in range(1001, 1101)]
+    titles, lines = tmp_path / "titles", [f"Page {number}" for number in range(1001, 1101)]
     titles.write_text("\n".join(["A|\x1b[31mB", *lines]))
     with caplog.at_level(logging.DEBUG, "downloader"):
         crawl(store, Titles(MediaWikiApi(client, url), titles, batch_size=4), tmp_path)
@@ -272,9 +253,7 @@ def test_after_a_few_lines_there_is_one_a_minute(caplog):
 def test_a_disk_that_is_about_to_run_full_keeps_its_reserve(
     store, source, client, tmp_path, monkeypatch
 ):
-    """Stops with all that came stored and counted, asks for nothing while full, and goes on."""
-
-    def fill(report: CrawlReport, _: Batch) -> None:
+    def fill(report, _):
         if report.total_added >= 35:
             monkeypatch.setattr(file_download, "MIN_FREE_BYTES", shutil.disk_usage(tmp_path).total)
 
@@ -293,7 +272,6 @@ def test_a_disk_that_is_about_to_run_full_keeps_its_reserve(
 
 
 def test_what_waits_to_be_stored_counts_as_used(store, source, tmp_path, monkeypatch):
-    """There is room for the first few articles beside the reserve, and not for many more."""
     free = shutil.disk_usage(tmp_path).free
     monkeypatch.setattr(file_download, "MIN_FREE_BYTES", free - 20_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(free, 0, free))
@@ -352,17 +330,12 @@ def test_nothing_is_left_behind(store, source, tmp_path):
     directory = tmp_path / "state"
     directory.mkdir()
     path = state_path(directory, source.identity)
-    left = directory / f".{path.name}.0123abcd.partial"
-    left.write_text("of a run that was killed")
+    (directory / f".{path.name}.0123abcd.partial").write_text("of a run that was killed")
     crawl(store, source, directory)
     assert list(directory.iterdir()) == [path]
 
 
-# The process
-
-
-def memory_of(pid: int) -> float:
-    """MB that a process holds."""
+def memory_of(pid):
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
@@ -375,8 +348,7 @@ def test_memory_is_steady_over_100_000_articles(tmp_path, source):
             *(*COMMAND, url, str(tmp_path / "crawl"), "--source", source, "--what", "All@1"),
             *("--per-minute", "1e9", "--per-second", "1000000"),
         ]
-        began = time.monotonic()
-        memory: dict[int, float] = {}
+        began, memory = time.monotonic(), {}
         total = 0
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
             assert process.stdout is not None
@@ -388,8 +360,7 @@ def test_memory_is_steady_over_100_000_articles(tmp_path, source):
                         memory[milestone] = memory_of(process.pid)
         seconds = time.monotonic() - began
     sys.stdout.write(f"{source}: {n_pages / seconds:.0f} articles/s; MB at articles: {memory}\n")
-    assert process.returncode == 0
-    assert total == n_pages
+    assert (process.returncode, total) == (0, n_pages)
     assert memory[99_900] - memory[20_000] < 10
     store = ArticleStore(tmp_path / "crawl" / "articles")
     store.verify()

@@ -1,7 +1,3 @@
-"""Estimates, and when they advise a dump."""
-
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -11,27 +7,19 @@ from downloader.estimate import dump_address, estimate, in_words
 from downloader.mediawiki_api import WikiInfo
 
 ENGLISH = WikiInfo(
-    site=Site(language="en", article_path="https://en.wikipedia.org/wiki/"),
-    name="Wikipedia",
-    generator="MediaWiki 1.45",
-    database="enwiki",
-    n_articles=7_000_000,
-    n_pages=60_000_000,
+    site=Site(language="en", article_path="https://en.wikipedia.org/wiki/"), name="Wikipedia",
+    generator="MediaWiki 1.45", database="enwiki", n_articles=7_000_000, n_pages=60_000_000,
     seconds=0.1,
-)
+)  # fmt: skip
 
 
-def test_the_pace_decides_unless_the_wiki_is_slower():
+def test_the_pace_decides_unless_the_wiki_is_slower_and_html_takes_a_request_each():
     quick = estimate(ENGLISH, 10_000)
     assert quick.n_requests == 200
     assert quick.seconds == pytest.approx(200 * 60 / 200)
-    slow = estimate(replace(ENGLISH, seconds=3.0), 10_000)
-    assert 600 < slow.seconds < 800
+    assert 600 < estimate(replace(ENGLISH, seconds=3.0), 10_000).seconds < 800
     assert estimate(ENGLISH, 10_000, per_minute=60).seconds == pytest.approx(200)
     assert estimate(ENGLISH, 10_000, per_second=1).seconds == pytest.approx(200)
-
-
-def test_html_takes_a_request_for_each():
     assert estimate(ENGLISH, 1_001, "html").n_requests == 1_001 + 21
 
 

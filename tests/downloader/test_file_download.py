@@ -1,7 +1,3 @@
-"""Files arrive whole, go on where they were interrupted, and never fill the disk."""
-
-from __future__ import annotations
-
 import errno
 import random
 import re
@@ -11,17 +7,13 @@ import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from downloader.errors import RefusedError, TryLaterError, UnusableAnswerError
-from tests.downloader.hostile_server import Request, at_most, chunked, http, reset, serving
+from tests.downloader.hostile_server import at_most, chunked, http, reset, serving
 from tests.downloader.impatient_client import UNHURRIED, new_client
-
-if TYPE_CHECKING:
-    import socket
-
 
 CLIENT = UNHURRIED
 DATA = random.Random(3).randbytes(1_000_000)
@@ -29,24 +21,32 @@ OTHER = random.Random(4).randbytes(900_000)
 TAG = '"v1"'
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
 MAX_BYTES = 2**24
+FETCH = """
+import sys
+from pathlib import Path
+from downloader.http_client import PoliteClient
+from downloader.rate_limit import RateLimiter
+
+directory = Path(sys.argv[1])
+client = PoliteClient("test", RateLimiter(directory / "pace", 6000, 100))
+client.fetch_file(sys.argv[2], directory / "a", 2**24)
+"""
 
 
 class FileServer:
     """Sends a file, by ranges if asked to; cuts the first answers off after so many bytes."""
 
-    def __init__(self, *cuts: int, data: bytes = DATA, ranges: bool = True, **headers: str) -> None:
+    def __init__(self, *cuts, data=DATA, ranges=True, **headers):
         self.data = data
         self.ranges = ranges
         self.headers = headers or {"etag": TAG}
         self.cuts = list(cuts)
         self.statuses: list[int] = []
 
-    def __call__(self, request: Request, sock: socket.socket) -> bool | None:
-        start = 0
-        asked = re.fullmatch(r"bytes=(\d+)-", request.headers.get("range", ""))
+    def __call__(self, request, sock):
+        start, asked = 0, re.fullmatch(r"bytes=(\d+)-", request.headers.get("range", ""))
         same = request.headers.get("if-range") in {
-            self.headers.get("etag"),
-            self.headers.get("last_modified"),
+            *(self.headers.get("etag"), self.headers.get("last_modified"))
         }
         if asked and self.ranges and same:
             start = int(asked[1])
@@ -57,8 +57,7 @@ class FileServer:
             answer = http(self.data, **self.headers)
         self.statuses.append(int(answer[9:12]))
         if self.cuts:
-            head = answer.index(b"\r\n\r\n") + 4
-            sock.sendall(answer[: head + self.cuts.pop(0)])
+            sock.sendall(answer[: (answer.index(b"\r\n\r\n") + 4) + self.cuts.pop(0)])
             time.sleep(0.05)  # let it be read: a reset discards what has not been
             reset(sock)
             return False
@@ -66,12 +65,11 @@ class FileServer:
         return None
 
 
-def names(directory: Path) -> set[str]:
+def names(directory):
     return {path.name for path in directory.iterdir()} - {"pace"}
 
 
 def fetched(client, directory, *answers):
-    """Content of a file that a server sends by these answers."""
     with serving(*answers) as server, at_most(20):
         client.fetch_file(server.url, directory / "a", MAX_BYTES)
     assert names(directory) == {"a"}
@@ -79,7 +77,7 @@ def fetched(client, directory, *answers):
 
 
 def test_a_file_arrives_whole_and_alone(client, tmp_path):
-    told: list[int] = []
+    told = []
     with serving(FileServer()) as server:
         client.fetch_file(f"{server.url}/a.bz2", tmp_path / "a.bz2", MAX_BYTES, told.append)
     assert (tmp_path / "a.bz2").read_bytes() == DATA
@@ -130,7 +128,7 @@ def test_a_file_that_changed_meanwhile(client, tmp_path):
     assert fetched(client, tmp_path, before, after) == OTHER
 
 
-def part(body: bytes, content_range: str, etag: str = TAG) -> bytes:
+def part(body, content_range, etag=TAG):
     return http(body, "206 Partial Content", content_range=content_range, etag=etag)
 
 
@@ -173,8 +171,7 @@ def test_parts_that_do_not_fit_are_not_put_together(client, tmp_path, answer):
 def test_damaged_notes_are_ignored(client, tmp_path, origin):
     (tmp_path / "a.partial").write_bytes(b"wrong" * 100)
     with serving(FileServer()) as server, at_most(10):
-        notes = origin.replace(b"URL", server.url.encode())
-        (tmp_path / "a.partial.json").write_bytes(notes)
+        (tmp_path / "a.partial.json").write_bytes(origin.replace(b"URL", server.url.encode()))
         client.fetch_file(server.url, tmp_path / "a", MAX_BYTES)
     assert (tmp_path / "a").read_bytes() == DATA
     assert not any("x-evil" in request.headers for request in server.requests)
@@ -195,8 +192,7 @@ def test_the_beginning_of_another_address_is_not_used(client, tmp_path):
     "answer",
     [
         *(http(content_length=str(10**15)), http(content_length="9" * 30), http(b"x" * 10_001)),
-        chunked(*[b"x" * 1000] * 11),
-        b"HTTP/1.0 200 OK\r\n\r\nno length at all",
+        *(chunked(*[b"x" * 1000] * 11), b"HTTP/1.0 200 OK\r\n\r\nno length at all"),
         *(http(content_length="-1"), http(b"x", content_encoding="gzip")),
         http(b"x", content_encoding="br"),
     ],
@@ -229,7 +225,6 @@ def test_the_former_file_stays_until_the_new_one_is_whole(tmp_path):
 
 
 def test_progress_is_success_but_beginning_anew_is_not(tmp_path):
-    """A server that changes the file before it is complete, again and again."""
     client = new_client(tmp_path, patience=0.2)
     versions = [FileServer(400_000, etag=f'"{i}"', ranges=False) for i in range(1000)]
     with serving(*versions) as server, at_most(20), pytest.raises(TryLaterError):
@@ -237,14 +232,12 @@ def test_progress_is_success_but_beginning_anew_is_not(tmp_path):
 
 
 def test_a_slow_file_may_take_longer_than_a_deadline(tmp_path, monkeypatch):
-    """Nor is it a reason to ease off. The deadline's clock goes on when a piece has arrived."""
-    client = new_client(tmp_path, deadline=0.5)
-    now = 0.0
+    client, now = new_client(tmp_path, deadline=0.5), 0.0
     clock = SimpleNamespace(monotonic=lambda: now)
     monkeypatch.setattr("downloader.bounded_connection.time", clock)
     monkeypatch.setattr("downloader.rate_limit.SLOW_ANSWER", 0.6)
 
-    def answer(request: Request, sock: socket.socket) -> None:
+    def answer(request, sock):
         nonlocal now
         data = http(DATA, etag=TAG)
         for i in range(0, len(data), 50_000):
@@ -256,8 +249,7 @@ def test_a_slow_file_may_take_longer_than_a_deadline(tmp_path, monkeypatch):
 
     with serving(answer) as server:
         client.fetch_file(server.url, tmp_path / "a", MAX_BYTES)
-    assert (tmp_path / "a").read_bytes() == DATA
-    assert len(server.requests) == 1
+    assert ((tmp_path / "a").read_bytes(), len(server.requests)) == (DATA, 1)
     assert now > 0.9  # almost twice the deadline
     assert client.limiter.paused_until == 0
 
@@ -267,9 +259,9 @@ def test_the_disk_is_not_filled(client, tmp_path, monkeypatch, at_first):
     class Usage(NamedTuple):
         free: int
 
-    calls: list[Any] = []
+    calls = []
 
-    def disk_usage(path: Path) -> Usage:
+    def disk_usage(path):
         calls.append(path)
         return Usage(2**30 + (0 if at_first or len(calls) > 1 else MAX_BYTES * 4) - 1)
 
@@ -277,8 +269,7 @@ def test_the_disk_is_not_filled(client, tmp_path, monkeypatch, at_first):
     full = pytest.raises(OSError, match="free")
     with serving(FileServer(data=DATA * 40)) as server, at_most(10), full as caught:
         client.fetch_file(server.url, tmp_path / "a", MAX_BYTES * 4)
-    assert caught.value.errno == errno.ENOSPC
-    assert len(server.requests) == 1
+    assert (caught.value.errno, len(server.requests)) == (errno.ENOSPC, 1)
     with client.limiter.request():  # nothing is left in flight
         pass
     monkeypatch.undo()
@@ -287,22 +278,10 @@ def test_the_disk_is_not_filled(client, tmp_path, monkeypatch, at_first):
     assert (tmp_path / "a").stat().st_size == 40 * len(DATA)
 
 
-FETCH = """
-import sys
-from pathlib import Path
-from downloader.http_client import PoliteClient
-from downloader.rate_limit import RateLimiter
-
-directory = Path(sys.argv[1])
-client = PoliteClient("test", RateLimiter(directory / "pace", 6000, 100))
-client.fetch_file(sys.argv[2], directory / "a", 2**24)
-"""
-
-
 def test_kills_do_not_start_it_over(tmp_path):
     sent = 0
 
-    def answer(request: Request, sock: socket.socket) -> None:
+    def answer(request, sock):
         start = int(request.headers.get("range", "bytes=0-")[6:-1])
         of = f"bytes {start}-{len(DATA) - 1}/{len(DATA)}"
         status = "206 Partial Content" if start else "200 OK"

@@ -1,17 +1,13 @@
 """Whatever a server does: bounded time, bounded memory, a named error or a retry that recovers."""
 
-from __future__ import annotations
-
 import gzip
 import tracemalloc
-from typing import TYPE_CHECKING
 
 import pytest
 
 from downloader.errors import TryLaterError, UnusableAnswerError
 from tests.downloader.hostile_server import (
     GOOD,
-    Request,
     at_most,
     chunked,
     cut,
@@ -23,11 +19,6 @@ from tests.downloader.hostile_server import (
     stall,
 )
 from tests.downloader.impatient_client import FAULTY, body, new_client
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Iterator
-
 
 CLIENT = FAULTY
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -101,6 +92,7 @@ PASSING = {
     "blank": http(b" \n "),
     "zeros": http(b"\0" * 1000),
 }
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.mark.slow
@@ -124,8 +116,8 @@ def test_a_fault_that_stays_ends_in_a_named_error(tmp_path, fault):
     assert str(caught.value).isprintable()
 
 
-def flooding(head: bytes, data: bytes) -> Callable[[Request, socket.socket], bool]:
-    def answer(request: Request, sock: socket.socket) -> bool:
+def flooding(head, data):
+    def answer(request, sock):
         sock.sendall(head)
         flood(sock, data)
         return False
@@ -133,7 +125,6 @@ def flooding(head: bytes, data: bytes) -> Callable[[Request, socket.socket], boo
     return answer
 
 
-CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 BOMBS = {
     "announced": http(content_length=str(10**15)),
     "beyond measure": http(content_length="9" * 40),
@@ -151,7 +142,7 @@ BOMBS = {
 
 
 @pytest.fixture
-def traced() -> Iterator[None]:
+def traced():
     tracemalloc.start()
     yield
     tracemalloc.stop()
@@ -172,8 +163,7 @@ def test_the_cap_is_exact(tmp_path):
     for packed in (False, True):
         for n_bytes in (1000, 1001):
             data = gzip.compress(b"x" * n_bytes) if packed else b"x" * n_bytes
-            headers = {"content_encoding": "gzip"} if packed else {}
-            with serving(http(data, **headers)) as server:
+            with serving(http(data, **{"content_encoding": "gzip"} if packed else {})) as server:
                 if n_bytes > 1000:
                     with pytest.raises(UnusableAnswerError, match="1000"):
                         client.get(server.url, None, body)

@@ -1,21 +1,13 @@
-"""A client gets what it asks for, or says by name why not."""
-
-from __future__ import annotations
-
 import gzip
 import logging
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 
 from downloader.errors import TryLaterError, UnusableAnswerError
-from downloader.http_client import Answer, BadAnswer, user_agent
-from tests.downloader.hostile_server import GOOD, Request, at_most, chunked, cut, http, serving
+from downloader.http_client import BadAnswer, user_agent
+from tests.downloader.hostile_server import GOOD, at_most, chunked, cut, http, serving
 from tests.downloader.impatient_client import PATIENT, UNHURRIED, body, new_client
-
-if TYPE_CHECKING:
-    import socket
 
 CLIENT = PATIENT
 HTML = http(b"<html>hello</html>", content_type="text/html")
@@ -50,20 +42,17 @@ def test_gzip_is_undone(client, packed):
 
 def test_what_packs_well_is_not_taken_for_cut_short(client):
     for n_bytes in (2**16 - 1, 2**16, 2**16 + 1, 10**6, 2**20, 5 * 2**20 + 7):
-        answer = http(gzip.compress(b"x" * n_bytes), content_encoding="gzip")
-        with serving(answer) as server:
+        with serving(http(gzip.compress(b"x" * n_bytes), content_encoding="gzip")) as server:
             assert len(client.get(server.url, None, body)) == n_bytes
 
 
-def test_chunks_are_put_together(client):
+def test_bodies_in_chunks_and_until_the_connection_ends(client):
     with serving(chunked(b"hel", b"lo", trailer=b"X-Sum: 1\r\n")) as server:
         for _ in range(3):
             assert client.get(server.url, None, body) == b"hello"
     assert server.n_connections == 1
 
-
-def test_a_body_that_lasts_until_the_connection_ends(client):
-    def answer(request: Request, sock: socket.socket) -> bool:
+    def answer(request, sock):
         sock.sendall(b"HTTP/1.0 200 OK\r\n\r\nhello")
         return False
 
@@ -75,8 +64,7 @@ def test_no_content_is_an_answer_but_no_json(tmp_path):
     client = new_client(tmp_path, **UNHURRIED)
     with serving(b"HTTP/1.1 204 No Content\r\n\r\n") as server:
         assert client.get(server.url, None, lambda answer: (answer.status, answer.body)) == (
-            204,
-            b"",
+            *(204, b""),
         )
         with pytest.raises(UnusableAnswerError, match="empty"):
             client.get_json(server.url)
@@ -105,9 +93,9 @@ def test_a_name_that_leads_nowhere(tmp_path):
 
 
 def test_a_check_may_ask_for_another_answer(client):
-    seen: list[Answer] = []
+    seen = []
 
-    def check(answer: Answer) -> int:
+    def check(answer):
         seen.append(answer)
         if len(seen) < 3:
             raise BadAnswer("lagged: 5 s", retry_after=0.05)
@@ -123,9 +111,7 @@ def test_a_check_may_ask_for_another_answer(client):
 
 
 def test_a_wait_in_the_header_of_a_success_is_obeyed(client):
-    """As MediaWiki answers when its databases lag."""
-
-    def check(answer: Answer) -> None:
+    def check(answer):
         if b"error" in answer.body:
             raise BadAnswer("maxlag")
 
@@ -137,7 +123,7 @@ def test_a_wait_in_the_header_of_a_success_is_obeyed(client):
 
 @pytest.mark.parametrize("wait", [float("nan"), float("-inf"), -1.0])
 def test_a_check_may_ask_for_nonsense(client, wait):
-    def check(answer: Answer) -> None:
+    def check(answer):
         if client.n_retries < 1:
             raise BadAnswer("odd", retry_after=wait)
 
@@ -146,7 +132,7 @@ def test_a_check_may_ask_for_nonsense(client, wait):
 
 
 def test_an_error_of_a_check_is_not_ours_to_mend(client):
-    def check(answer: Answer) -> None:
+    def check(answer):
         raise ZeroDivisionError
 
     with serving(GOOD) as server:
@@ -168,8 +154,7 @@ def test_a_wrong_address_is_noticed_before_patience_ends(tmp_path):
 
 
 def test_what_once_worked_gets_all_our_patience(tmp_path):
-    client = new_client(tmp_path, **(PATIENT | {"patience": 1e6}))
-    faults = [HTML] * 9
+    client, faults = new_client(tmp_path, **(PATIENT | {"patience": 1e6})), [HTML] * 9
     with serving(GOOD, *faults, GOOD) as server, at_most(20):
         for _ in range(2):
             client.get_json(server.url)
@@ -177,7 +162,7 @@ def test_what_once_worked_gets_all_our_patience(tmp_path):
 
 
 def test_trouble_is_told_and_logged_once_for_each_kind(client, caplog):
-    told: list[tuple[str, float]] = []
+    told = []
     client.on_trouble = lambda reason, wait: told.append((reason, wait))
     fault = http(b"busy\x1b[31m\nmore", "503 Unavailable")
     caplog.set_level(logging.DEBUG)
@@ -186,15 +171,12 @@ def test_trouble_is_told_and_logged_once_for_each_kind(client, caplog):
     assert [reason for reason, _ in told].count("HTTP 503: busy [31m") == 3
     assert all(0 <= wait <= 0.05 for _, wait in told)
     levels = [record.levelname for record in caplog.records if record.name.startswith("downloader")]
-    assert levels.count("WARNING") == 2
-    assert len(levels) == 4
+    assert (levels.count("WARNING"), len(levels)) == (2, 4)
     assert not [r for r in caplog.records if r.name.startswith("urllib3") and r.levelno >= 30]
 
 
 def test_a_connection_in_doubt_is_not_used_again(client):
-    """What comes after too short a length would be taken for the answer to the next request."""
-
-    def answer(request: Request, sock: socket.socket) -> None:
+    def answer(request, sock):
         sock.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{"a":')
         time.sleep(0.15)
         sock.sendall(http(b'{"stale": 1}'))

@@ -1,7 +1,3 @@
-"""Refusals are final, redirects stay at home."""
-
-from __future__ import annotations
-
 from functools import partial
 
 import pytest
@@ -47,7 +43,7 @@ def test_not_everything_can_be_asked_for(client, url):
     assert "secret" not in str(caught.value)
 
 
-def elsewhere(location: str, status: str = "301 Moved") -> bytes:
+def elsewhere(location, status="301 Moved"):
     return http(b"x" * 100, status, location=location)
 
 

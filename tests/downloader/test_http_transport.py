@@ -1,21 +1,15 @@
-"""Connections: proxies, encryption, and what is not sent."""
-
-from __future__ import annotations
-
 import shutil
 import socket
 import ssl
 import subprocess
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
 from downloader.errors import DownloadError, RefusedError, TryLaterError
 from tests.downloader.hostile_server import (
     GOOD,
-    Request,
     at_most,
     cut,
     drip,
@@ -28,11 +22,16 @@ from tests.downloader.hostile_server import (
 )
 from tests.downloader.impatient_client import FAULTY, new_client
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
 CLIENT = FAULTY
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
+FAULTS = {
+    "never answers": stall(b""),
+    "drips the head": dripping(b"HTTP/1.1 200 OK\r\n", b"X-Slow: " + b"x" * 1000),
+    "drips the body": dripping(HEAD, b" " * 100),
+    "stalls in the body": stall(HEAD + b"{"),
+    "reset in the body": send_and_reset(HEAD + b"{"),
+    "cut in the body": cut(HEAD + b"{"),
+}
 
 
 def test_cookies_are_not_kept_and_netrc_is_not_read(client, tmp_path, monkeypatch):
@@ -57,7 +56,7 @@ def test_a_proxy_of_the_environment_is_used(client, monkeypatch):
 def test_a_proxy_that_never_ends_its_answer_is_left(tmp_path, monkeypatch):
     client = new_client(tmp_path, max_bytes=2**16)
 
-    def answer(request: Request, sock: socket.socket) -> bool:
+    def answer(request, sock):
         sock.sendall(b"HTTP/1.1 200 OK\r\n")
         flood(sock, b"X-Header: " + b"x" * 1000 + b"\r\n")
         return False
@@ -69,19 +68,8 @@ def test_a_proxy_that_never_ends_its_answer_is_left(tmp_path, monkeypatch):
     assert proxy.requests[0].method == "CONNECT"
 
 
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
-FAULTS = {
-    "never answers": stall(b""),
-    "drips the head": dripping(b"HTTP/1.1 200 OK\r\n", b"X-Slow: " + b"x" * 1000),
-    "drips the body": dripping(HEAD, b" " * 100),
-    "stalls in the body": stall(HEAD + b"{"),
-    "reset in the body": send_and_reset(HEAD + b"{"),
-    "cut in the body": cut(HEAD + b"{"),
-}
-
-
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def certificate(tmp_path_factory):
     if not shutil.which("openssl"):
         pytest.skip("openssl is not here")
     path = tmp_path_factory.mktemp("tls")
@@ -93,14 +81,14 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def tls(certificate: Path) -> ssl.SSLContext:
+def tls(certificate):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate / "cert", certificate / "key")
     return context
 
 
 @pytest.fixture
-def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def trusted(certificate, monkeypatch):
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate / "cert"))
 
 
@@ -115,7 +103,7 @@ def test_a_handshake_that_drips_is_given_up(tmp_path):
     client = new_client(tmp_path, patience=0.3)
     listener = socket.create_server(("127.0.0.1", 0))
 
-    def serve() -> None:
+    def serve():
         with suppress(OSError):
             while True:
                 sock, _ = listener.accept()

@@ -1,10 +1,5 @@
-"""Random pages, titles and categories: every article once, wherever they stop and go on."""
-
-from __future__ import annotations
-
 import json
 from itertools import count
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,21 +9,14 @@ from downloader.mediawiki_api import MediaWikiApi
 from downloader.random_pages import RandomPages
 from downloader.titles import Titles
 from tests.downloader.impatient_client import PATIENT
-from tests.downloader.made_up_answers import N_PAGES, Ask, gathered, nothing
+from tests.downloader.made_up_answers import N_PAGES, gathered, nothing
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from downloader.live import LiveSource, TextForm
 
 CLIENT = PATIENT
 SOURCES = ("random", "titles", "category")
 
 
-def new_source(
-    name: str, api: MediaWikiApi, directory: Path, text: TextForm = "wikitext", batch: int = 20
-) -> LiveSource:
+def new_source(name, api, directory, text="wikitext", batch=20):
     if name == "random":
         return RandomPages(api, text, batch)
     if name == "titles":
@@ -62,10 +50,8 @@ def test_every_article_comes_once(client, made_up, tmp_path, name, text):
 @pytest.mark.parametrize("text", ["wikitext", "html"])
 @pytest.mark.parametrize("name", SOURCES)
 def test_it_goes_on_from_any_cursor(client, made_up, tmp_path, name, text):
-    """Interrupted again and again after some batches, with nothing kept but cursor and articles."""
     _, recorded, url = made_up
-    known: set[int] = set()
-    cursor: dict[str, Any] | None = None
+    known, cursor = set(), None
     finished = False
     for n_batches in count(1):
         source = new_source(name, MediaWikiApi(client, url), tmp_path, text)
@@ -76,8 +62,7 @@ def test_it_goes_on_from_any_cursor(client, made_up, tmp_path, name, text):
             assert len(set(ids)) == len(ids)
             assert known.isdisjoint(ids)
             known.update(ids)
-            cursor = json.loads(json.dumps(batch.cursor))
-            finished = batch.finished
+            cursor, finished = json.loads(json.dumps(batch.cursor)), batch.finished
         if finished:
             break
         assert n_batches < 100
@@ -108,9 +93,8 @@ def test_a_cursor_of_something_else_starts_anew(client, made_up, tmp_path, name,
 def test_a_continuation_that_the_wiki_has_forgotten_starts_anew(client, tmp_path, name):
     wiki = SyntheticWiki(N_PAGES)
 
-    def answer(asked: Ask) -> object:
-        token = asked.get("grncontinue", asked.get("cmcontinue", ""))
-        if token == "old":
+    def answer(asked):
+        if asked.get("grncontinue", asked.get("cmcontinue", "")) == "old":
             return {"error": {"code": "badcontinue", "info": "Invalid continue param."}}
         return wiki.answer(asked)
 
@@ -126,9 +110,8 @@ def test_a_continuation_that_the_wiki_has_forgotten_starts_anew(client, tmp_path
 
 def test_what_is_known_is_not_asked_for(client, made_up, tmp_path):
     _, recorded, url = made_up
-    api = MediaWikiApi(client, url)
     articles, _, batches = gathered(
-        Category(api, "All", 1).batches(None, lambda number: number % 3 > 0)
+        Category(MediaWikiApi(client, url), "All", 1).batches(None, lambda number: number % 3 > 0)
     )
     assert sorted(article.page_id for article in articles) == list(range(3, N_PAGES + 1, 3))
     assert sum(batch.already_there for batch in batches) == N_PAGES - len(articles)
@@ -144,7 +127,6 @@ def test_totals(client, made_up, tmp_path):
 
 
 def test_sources_know_themselves_apart(client, tmp_path):
-    """A cursor of one is not given to another."""
     one, other = MediaWikiApi(client, "http://a/api.php"), MediaWikiApi(client, "http://b/api.php")
     sources = [
         *(RandomPages(one), RandomPages(other), RandomPages(one, "html")),
@@ -158,10 +140,8 @@ def test_sources_know_themselves_apart(client, tmp_path):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda api: RandomPages(api, "text"),
-        lambda api: Category(api, "A", -1),
-        lambda api: Category(api, "A|B"),
-        lambda api: Category(api, "  "),
+        *(lambda api: RandomPages(api, "text"), lambda api: Category(api, "A", -1)),
+        *(lambda api: Category(api, "A|B"), lambda api: Category(api, "  ")),
     ],
 )
 def test_settings_that_make_no_sense(client, make):

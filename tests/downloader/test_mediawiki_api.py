@@ -1,12 +1,7 @@
-"""The Action API: continuations, errors in a 200, and answers that no wiki should give."""
-
-from __future__ import annotations
-
 import json
 import logging
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,41 +14,37 @@ from tests.downloader.fault_proxy import FaultProxy, Settings
 from tests.downloader.impatient_client import PATIENT, new_client
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from downloader.http_client import PoliteClient
-
 PAGE = {"pageid": 1, "ns": 0, "title": "One"}
 Ask = dict[str, str]
 CLIENT = PATIENT
+STEERING = "\x1b[2J\x07 half \ud83d pair \u202e\nand a line " + "x" * 5000
+SITE = json.loads(SyntheticWiki(3).answer({"meta": "siteinfo"}))
 
 
-def pages_answer(*pages: object, **members: Any) -> dict[str, Any]:
+def pages_answer(*pages, **members):
     return {"batchcomplete": True, "query": {"pages": list(pages)}, **members}
 
 
-def all_of(client: PoliteClient, function: Callable[[Ask], object], **params: str) -> list[Any]:
+def all_of(client, function, **params):
     with serving(Scripted(function)) as url:
         return list(MediaWikiApi(client, url).query(params))
 
 
-def in_turn(*answers: object) -> Callable[[Ask], object]:
+def in_turn(*answers):
     remaining = iter(answers)
     return lambda _: next(remaining)
 
 
 def test_the_wiki_describes_itself_once(client):
-    general = {
-        "sitename": "Wikipedia",
-        "generator": "MediaWiki 1.45.0-wmf.3",
-        "lang": "en",
-        "wikiid": "simplewiki",
-        "server": "//simple.wikipedia.org",
-        "articlepath": "/wiki/$1",
-    }
     query = {
-        "general": general,
+        "general": {
+            "sitename": "Wikipedia",
+            "generator": "MediaWiki 1.45.0-wmf.3",
+            "lang": "en",
+            "wikiid": "simplewiki",
+            "server": "//simple.wikipedia.org",
+            "articlepath": "/wiki/$1",
+        },
         "namespaces": {
             "0": {"id": 0, "name": ""},
             "6": {"id": 6, "name": "Bild", "canonical": "File"},
@@ -68,20 +59,18 @@ def test_the_wiki_describes_itself_once(client):
         api = MediaWikiApi(client, url)
         info = api.site()
         assert api.site() is info
-    assert len(wiki.asked) == 1
-    assert wiki.asked[0]["maxlag"] == "5"
+    assert (len(wiki.asked), wiki.asked[0]["maxlag"]) == (1, "5")
     assert (info.n_articles, info.n_pages, info.database) == (12, 34, "simplewiki")
     assert (info.name, info.generator) == ("Wikipedia", "MediaWiki 1.45.0-wmf.3")
     assert info.seconds > 0
-    assert info.site.language == "simple"
-    assert info.site.license == "CC BY-SA 4.0"
+    assert (info.site.language, info.site.license) == ("simple", "CC BY-SA 4.0")
     assert info.site.address_of("A b") == "http://simple.wikipedia.org/wiki/A_b"
     assert {"kat", "gruppe", "category"} <= info.site.category_namespaces
     assert {"bild", "file"} <= info.site.file_namespaces
 
 
 def test_a_title_in_the_middle_of_an_address_gives_no_addresses(client):
-    def answer(asked: Ask) -> object:
+    def answer(asked):
         said = json.loads(SyntheticWiki(9).answer(asked))
         said["query"]["general"]["articlepath"] = "/show?title=$1&style=x"
         return said
@@ -91,7 +80,6 @@ def test_a_title_in_the_middle_of_an_address_gives_no_addresses(client):
 
 
 def test_a_query_is_followed_to_its_end(client):
-    """Parts of a batch are merged, its list members too, and parameters are passed as given."""
     second = {"pageid": 2, "ns": 0, "title": "Two"}
     wiki = Scripted(
         in_turn(
@@ -116,8 +104,7 @@ def test_a_query_is_followed_to_its_end(client):
     with serving(wiki) as url:
         first, last = MediaWikiApi(client, url).query({"generator": "allpages"})
     assert first.pages == [
-        {**PAGE, "revisions": [{"revid": 4}]},
-        {**second, "revisions": [{"revid": 5}]},
+        *({**PAGE, "revisions": [{"revid": 4}]}, {**second, "revisions": [{"revid": 5}]})
     ]
     assert [entry["from"] for entry in first.answers["redirects"]] == ["Uno", "Due"]
     more = {"gapcontinue": "Three", "offset": "7", "continue": "gapcontinue||"}
@@ -135,8 +122,7 @@ def test_a_query_is_followed_to_its_end(client):
 
 def test_a_query_goes_on_where_it_is_told(client):
     with serving(SyntheticWiki(100)) as url:
-        api = MediaWikiApi(client, url)
-        params = {"generator": "random", "grnlimit": "10"}
+        api, params = MediaWikiApi(client, url), {"generator": "random", "grnlimit": "10"}
         batches = list(api.query(params))
         resumed = list(api.query(params, batches[3].continuation))
     assert len(batches) == 10
@@ -162,7 +148,7 @@ def test_a_lag_is_waited_out_for_as_long_as_the_wiki_says(client):
 
 
 def test_a_lag_without_a_time_means_five_seconds(tmp_path):
-    client = new_client(tmp_path, patience=4, read_timeout=5)
+    client = new_client(tmp_path, patience=4, deadline=5, read_timeout=5)
     lag = {"error": {"code": "maxlag", "info": "Waiting for a server", "lag": 7.5}}
     with pytest.raises(TryLaterError, match="maxlag"):
         all_of(client, lambda _: lag)
@@ -179,7 +165,7 @@ def test_other_errors_are_final_and_named(client):
 
 
 def test_each_warning_is_logged_once(client, caplog):
-    def answer(asked: Ask) -> object:
+    def answer(asked):
         warnings = {
             "main": {"warnings": "Subscribe to\nthe list."},
             "result": {"warnings": "truncated"},
@@ -194,9 +180,6 @@ def test_each_warning_is_logged_once(client, caplog):
     warned = [record.getMessage() for record in caplog.records if "warns: " in record.message]
     assert len(warned) == 1
     assert "main: Subscribe to the list." in warned[0]
-
-
-STEERING = "\x1b[2J\x07 half \ud83d pair \u202e\nand a line " + "x" * 5000
 
 
 def test_no_error_steers_the_terminal(client):
@@ -234,17 +217,13 @@ def test_a_wiki_is_called_by_a_name_that_can_be_printed(client):
     assert info.site.license.isprintable()
 
 
-def nested(depth: int) -> str:
+def nested(depth):
     return '{"batchcomplete":true,"query":{"pages":' + "[" * depth + "]" * depth + "}}"
 
 
 MALFORMED = {
-    "nothing": "",
-    "no JSON": "<!DOCTYPE html><title>Error</title>",
-    "a list": [],
-    "an empty object": {},
-    "null": "null",
-    "cut": '{"batchcomplete":true,"query":{"pages":[',
+    "nothing": "", "no JSON": "<!DOCTYPE html><title>Error</title>", "a list": [],
+    "an empty object": {}, "null": "null", "cut": '{"batchcomplete":true,"query":{"pages":[',
     "deep nesting": nested(200_000),
     "a number out of range": '{"batchcomplete":true,"query":{"pages":[{"pageid":1e999}]}}',
     "a number of many digits": '{"batchcomplete":true,"query":{"pages":[' + "9" * 5000 + "]}}",
@@ -254,8 +233,7 @@ MALFORMED = {
     "batchcomplete is a string": {"batchcomplete": "", "query": {}},
     "pages are an object": {"batchcomplete": True, "query": {"pages": {"1": PAGE}}},
     "pages are null": {"batchcomplete": True, "query": {"pages": None}},
-    "a page is a string": pages_answer("One"),
-    "a page is null": pages_answer(None),
+    "a page is a string": pages_answer("One"), "a page is null": pages_answer(None),
     "a page without anything": pages_answer({}),
     "id is a string": pages_answer({**PAGE, "pageid": "1"}),
     "id is true": pages_answer({**PAGE, "pageid": True}),
@@ -280,7 +258,7 @@ MALFORMED = {
     "continue is long": pages_answer(PAGE, **{"continue": {"a": "x" * 5000}}),
     "continue changes the query": pages_answer(PAGE, **{"continue": {"generator": "x"}}),
     "continue changes the action": pages_answer(PAGE, **{"continue": {"action": "logout"}}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MALFORMED)
@@ -297,11 +275,8 @@ def test_malformed_answers_for_ever_are_a_named_error(client, name):
     assert client.n_requests <= 10
 
 
-SITE = json.loads(SyntheticWiki(3).answer({"meta": "siteinfo"}))
-
-
-def without(*path: str, value: object = None) -> dict[str, Any]:
-    changed: dict[str, Any] = json.loads(json.dumps(SITE))
+def without(*path, value=None):
+    changed = json.loads(json.dumps(SITE))
     holder = changed
     for name in path[:-1]:
         holder = holder[name]
@@ -344,8 +319,7 @@ def test_a_wiki_that_describes_itself_badly(client, answer):
     circle=st.lists(st.integers(100, 150), unique=True, min_size=1, max_size=30),
 )
 def test_circles_are_noticed(before, circle):
-    loop = LoopDetector()
-    members = before + circle * 200
+    loop, members = LoopDetector(), before + circle * 200
     found = next(i for i, member in enumerate(members) if loop.repeats(member))
     assert len(before) + len(circle) <= found <= 4 * (len(before) + len(circle)) + 4
 
@@ -359,11 +333,10 @@ def test_what_does_not_repeat_is_no_circle(members):
 @pytest.mark.parametrize("period", [1, 2, 7])
 @pytest.mark.parametrize("complete", [True, False])
 def test_a_continuation_in_circles_ends(client, period, *, complete):
-    def answer(asked: Ask) -> object:
-        position = (int(asked.get("c", 0)) + 1) % period
+    def answer(asked):
         return {
             "batchcomplete": complete,
-            "continue": {"c": str(position)},
+            "continue": {"c": str((int(asked.get("c", 0)) + 1) % period)},
             "query": {"pages": [PAGE]},
         }
 
@@ -377,7 +350,7 @@ def test_an_endless_continuation_of_nothing_ends(client, monkeypatch, *, complet
     monkeypatch.setattr(api_module, "MAX_EMPTY_BATCHES", 50)
     monkeypatch.setattr(api_module, "MAX_ANSWERS", 50)
 
-    def answer(asked: Ask) -> object:
+    def answer(asked):
         position = int(asked.get("c", 0)) + 1
         return {"batchcomplete": complete, "continue": {"c": str(position)}, "query": {}}
 
@@ -389,9 +362,8 @@ def test_an_endless_continuation_of_nothing_ends(client, monkeypatch, *, complet
 def test_a_batch_that_swells_ends(client, monkeypatch):
     monkeypatch.setattr(api_module, "MAX_BATCH_BYTES", 10**6)
 
-    def answer(asked: Ask) -> object:
-        position = int(asked.get("c", 0)) + 1
-        page = {**PAGE, "filler": "x" * 100_000}
+    def answer(asked):
+        position, page = int(asked.get("c", 0)) + 1, {**PAGE, "filler": "x" * 100_000}
         return {"continue": {"c": str(position)}, "query": {"pages": [page]}}
 
     with pytest.raises(UnusableAnswerError, match="request fewer"):
@@ -440,7 +412,6 @@ def test_html_of_something_else_is_not_taken(client, parse):
     )
 )
 def test_no_answer_raises_anything_else(tmp_path_factory, said):
-    """Whatever shape it has, an answer is an answer or a named error."""
     client = new_client(tmp_path_factory.mktemp("client"), patience=0, read_timeout=5)
     with serving(Scripted(lambda _: said)) as url, suppress(DownloadError):
         for batch in islice(MediaWikiApi(client, url).query({}), 3):

@@ -1,7 +1,3 @@
-"""Pages as a wiki gives them: which become articles, and what is said of the others."""
-
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -12,7 +8,6 @@ from downloader.mediawiki_api import ApiError, MediaWikiApi
 from downloader.random_pages import RandomPages
 from tests.downloader.impatient_client import PATIENT
 from tests.downloader.made_up_answers import (
-    Ask,
     gathered,
     impatient,
     nothing,
@@ -26,7 +21,7 @@ from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 CLIENT = PATIENT
 
 
-def test_a_page_becomes_an_article(client):
+def test_a_page_becomes_an_article_with_slots_or_without(client):
     ((article,), skipped) = random_answers(client, page(title="A b/ü?&+%"))
     assert not skipped
     assert (article.page_id, article.revision_id) == (1, 5)
@@ -34,9 +29,6 @@ def test_a_page_becomes_an_article(client):
     assert article.url == "http://127.0.0.1/wiki/A_b/%C3%BC%3F%26%2B%25"
     assert (article.language, article.license) == ("en", "CC0")
     assert article.text == "It is here. It is a sentence."
-
-
-def test_a_wiki_of_before_there_were_slots(client):
     slot = page()["revisions"][0]["slots"]["main"]
     revision = {"revid": 5, "timestamp": "2016-01-02T03:04:05Z", **slot}
     ((article,), skipped) = random_answers(client, page(revisions=[revision]))
@@ -93,10 +85,9 @@ def test_a_page_that_comes_twice_in_an_answer_is_one(client):
 
 
 def test_more_pages_than_there_are_end_in_an_error(client, monkeypatch):
-    """The same pages again and again, and never the same continuation."""
     wiki = SyntheticWiki(100)
 
-    def answer(asked: Ask) -> object:
+    def answer(asked):
         position = int(asked.get("grncontinue", 0))
         said = json.loads(wiki.answer({**asked, "grncontinue": "0"}))
         if "generator" in asked:
@@ -111,14 +102,11 @@ def test_more_pages_than_there_are_end_in_an_error(client, monkeypatch):
     assert client.n_requests < 30
 
 
-# Rendered pages
-
-
 @pytest.mark.parametrize("code", ["nosuchrevid", "permissiondenied"])
 def test_a_page_that_is_deleted_after_it_was_listed(client, code):
     wiki = SyntheticWiki(9)
 
-    def answer(asked: Ask) -> object:
+    def answer(asked):
         if asked.get("oldid") == str(10**7 + 4):
             return {"error": {"code": code, "info": "There is no revision with ID 4."}}
         return wiki.answer(asked)
@@ -126,8 +114,7 @@ def test_a_page_that_is_deleted_after_it_was_listed(client, code):
     with serving(Scripted(answer)) as url:
         source = RandomPages(MediaWikiApi(client, url), "html")
         articles, skipped, _ = gathered(source.batches(None, nothing))
-    assert len(articles) == 8
-    assert skipped == {"missing": ["Page 4"]}
+    assert (len(articles), skipped) == (8, {"missing": ["Page 4"]})
 
 
 def test_a_wiki_that_renders_nothing_is_no_wiki_without_pages(client):

@@ -1,7 +1,5 @@
 """The rate limit holds: in any window, for any number of processes, across kills and restarts."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os
@@ -14,7 +12,6 @@ import time
 import zlib
 from pathlib import Path
 from socket import MSG_PEEK
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given
@@ -25,55 +22,9 @@ from downloader.rate_limit import RateLimiter
 from downloader.rate_limit_state import FORMER_MAGIC, FORMER_SIZE, MAX_PAUSE, SIZE, RateLimitState
 from downloader.service import rate_limit_path
 from tests.downloader.fault_proxy import most_within
-from tests.downloader.hostile_server import Request, http, serving
-
-if TYPE_CHECKING:
-    import socket
+from tests.downloader.hostile_server import http, serving
 
 START = 1_900_000_000.0
-
-
-class World:
-    """True time, and a wall clock that may be set back."""
-
-    def __init__(self) -> None:
-        self.now = START
-        self.set_back = 0.0
-        self.n_sleeps = 0
-
-    def clock(self) -> float:
-        return self.now - self.set_back
-
-    def sleep(self, seconds: float) -> None:
-        assert 0 < seconds < 100
-        self.n_sleeps += 1
-        assert self.n_sleeps < 100_000
-        self.now += seconds
-
-    def limiter(self, path: Path, per_minute: int = 200, per_second: int = 4) -> RateLimiter:
-        return RateLimiter(path, per_minute, per_second, clock=self.clock, sleep=self.sleep)
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def limiter(world: World, tmp_path: Path) -> RateLimiter:
-    return world.limiter(tmp_path / "file")
-
-
-def kill_in_flight(limiter: RateLimiter) -> None:
-    """Leave what SIGKILL leaves of a process with a request in flight."""
-    os.close(limiter._acquire(math.inf).descriptor)
-
-
-def test_windows_are_counted_right():
-    assert most_within([0.0, 0.5, 0.99, 1.0, 5.0], 1.0) == 3
-    assert most_within([0.0, 0.5, 0.99, 0.999, 5.0], 1.0) == 4
-
-
 events = st.lists(
     st.tuples(
         st.sampled_from(["request"] * 8 + ["kill", "restart", "clock back", "idle"]),
@@ -82,6 +33,58 @@ events = st.lists(
     ),
     max_size=50,
 )
+ASK = """
+import sys
+from http.client import HTTPConnection
+from pathlib import Path
+from downloader.rate_limit import RateLimiter
+
+path, port, name, per_second = sys.argv[1:]
+limiter = RateLimiter(Path(path), 100 * int(per_second), int(per_second))
+connection = HTTPConnection("127.0.0.1", int(port))
+while True:
+    with limiter.request():
+        connection.request("GET", name)
+        connection.getresponse().read()
+"""
+
+
+class World:
+    def __init__(self):
+        self.now = START
+        self.set_back = 0.0
+        self.n_sleeps = 0
+
+    def clock(self):
+        return self.now - self.set_back
+
+    def sleep(self, seconds):
+        assert 0 < seconds < 100
+        self.n_sleeps += 1
+        assert self.n_sleeps < 100_000
+        self.now += seconds
+
+    def limiter(self, path, per_minute=200, per_second=4):
+        return RateLimiter(path, per_minute, per_second, clock=self.clock, sleep=self.sleep)
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.fixture
+def limiter(world, tmp_path):
+    return world.limiter(tmp_path / "file")
+
+
+def kill_in_flight(limiter):
+    os.close(limiter._acquire(math.inf).descriptor)
+
+
+def test_windows_are_counted_right():
+    assert most_within([0.0, 0.5, 0.99, 1.0, 5.0], 1.0) == 3
+    assert most_within([0.0, 0.5, 0.99, 0.999, 5.0], 1.0) == 4
 
 
 @given(events, st.integers(1, 30) | st.integers(60, 1200), st.integers(1, 6))
@@ -93,10 +96,8 @@ events = st.lists(
 def test_no_window_of_the_server_has_more_than_the_limit(
     tmp_path_factory, story, per_minute, per_second
 ):
-    path = tmp_path_factory.mktemp("limit") / "file"
-    world = World()
-    limiter = world.limiter(path, per_minute, per_second)
-    arrivals: list[float] = []
+    path, world = tmp_path_factory.mktemp("limit") / "file", World()
+    limiter, arrivals = world.limiter(path, per_minute, per_second), []
     for what, latency, part in story:
         if what == "clock back":
             world.set_back += 100 * latency
@@ -122,8 +123,7 @@ def test_no_window_of_the_server_has_more_than_the_limit(
 @pytest.mark.parametrize(("limit", "window"), [(3, 60.0), (20, 60.0), (2048, 60.0), (4, 1.0)])
 def test_one_late_arrival_before_quick_ones_breaks_no_limit(world, tmp_path, limit, window, late):
     limits = (limit, 10**9) if window > 1 else (10**9, limit)
-    limiter = world.limiter(tmp_path / "file", *limits)
-    arrivals = []
+    limiter, arrivals = world.limiter(tmp_path / "file", *limits), []
     for i in range(limit + late + 10):
         with limiter.request():
             world.now += 1.9 if i == late else 0.0
@@ -200,8 +200,7 @@ def test_a_pause_beyond_patience_is_not_waited_for(world, limiter):
     limiter.pause(600)
     with pytest.raises(TryLaterError, match="before") as caught, limiter.request(patience=599):
         pytest.fail("a request was sent")
-    assert caught.value.retry_at == START + 600
-    assert world.now == START
+    assert (caught.value.retry_at, world.now) == (START + 600, START)
     with limiter.request(patience=601):
         pass
 
@@ -285,7 +284,7 @@ def test_an_emptied_cache_is_made_again(world, tmp_path):
 def test_a_file_deleted_before_it_is_locked_is_not_used(limiter):
     opened = []
 
-    def open_and_lose() -> int:
+    def open_and_lose():
         opened.append(RateLimiter._open(limiter))
         if len(opened) == 1:
             limiter.path.unlink()
@@ -305,8 +304,7 @@ def test_a_limit_below_one_is_refused(tmp_path, per_minute, per_second):
 
 
 def test_high_limits_cost_next_to_nothing(tmp_path):
-    limiter = RateLimiter(tmp_path / "file", 10**9, 10**9)
-    start = time.perf_counter()
+    limiter, start = RateLimiter(tmp_path / "file", 10**9, 10**9), time.perf_counter()
     for _ in range(500):
         with limiter.request():
             pass
@@ -323,10 +321,8 @@ def test_wikimedia_is_one_service_and_others_are_their_own(tmp_path, monkeypatch
         *("https://notwikipedia.org/", "https://wikipedia.org.evil.net/"),
         *("http://notwikipedia.org/", "http://notwikipedia.org:8080/"),
         *("http://[::1]:8080/", "http://[::2]:8080/"),
-        f"http://{'a' * 60}.{'b' * 60}.net/",
-        f"http://{'a' * 60}.{'c' * 60}.net/",
-        "http://..%2f..%2fetc/",
-        "http://../",
+        *(f"http://{'a' * 60}.{'b' * 60}.net/", f"http://{'a' * 60}.{'c' * 60}.net/"),
+        *("http://..%2f..%2fetc/", "http://../"),
     ]
     paths = {rate_limit_path(url) for url in others}
     assert len(paths) == len(others)
@@ -370,24 +366,7 @@ def test_without_a_cache_the_caller_names_a_place(tmp_path, monkeypatch):
         rate_limit_path("http://a.net/")
 
 
-ASK = """
-import sys
-from http.client import HTTPConnection
-from pathlib import Path
-from downloader.rate_limit import RateLimiter
-
-path, port, name, per_second = sys.argv[1:]
-limiter = RateLimiter(Path(path), 100 * int(per_second), int(per_second))
-connection = HTTPConnection("127.0.0.1", int(port))
-while True:
-    with limiter.request():
-        connection.request("GET", name)
-        connection.getresponse().read()
-"""
-
-
-def is_gone(sock: socket.socket) -> bool:
-    """Whether the client has closed the connection, as the death of its process does."""
+def is_gone(sock):
     readable, _, _ = select.select([sock], [], [], 0)
     try:
         return bool(readable) and not sock.recv(1, MSG_PEEK)
@@ -397,11 +376,10 @@ def is_gone(sock: socket.socket) -> bool:
 
 @pytest.mark.slow
 def test_two_processes_take_turns_and_kills_change_nothing(tmp_path):
-    """Measured at the server: never two in flight, never above the limits, nobody starves."""
     per_second, rng = 8, random.Random(5)
-    flights: list[tuple[float, float]] = []
+    flights = []
 
-    def answer(request: Request, sock: socket.socket) -> None:
+    def answer(request, sock):
         time.sleep(rng.random() * 0.06)
         if not is_gone(sock):
             flights.append((request.arrived, time.monotonic()))
@@ -409,12 +387,12 @@ def test_two_processes_take_turns_and_kills_change_nothing(tmp_path):
 
     with serving(answer) as server:
 
-        def start(name: str) -> subprocess.Popen[bytes]:
+        def start(name):
             arguments = [str(tmp_path / "limit"), str(server.port), name, str(per_second)]
             command = [sys.executable, "-c", ASK, *arguments]
             return subprocess.Popen(command, cwd=Path(__file__).parents[2])
 
-        def count(name: str) -> int:
+        def count(name):
             return sum(request.target == name for request in server.requests)
 
         end = time.monotonic() + 60

@@ -1,13 +1,10 @@
 """A real MediaWiki, undisturbed, behind a proxy that serves faults, and crawled by the killed."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,7 +18,7 @@ from downloader.rate_limit import RateLimiter
 from downloader.sources import read_source
 from downloader.titles import Titles
 from tests.downloader.crawl_process import COMMAND, CONTACT
-from tests.downloader.fault_proxy import FAULTS, FaultProxy, Request, Settings, check_manners
+from tests.downloader.fault_proxy import FAULTS, FaultProxy, Settings, check_manners
 from tests.downloader.impatient_client import SmallJitter
 from tests.downloader.mediawiki import (
     EMPTY,
@@ -32,13 +29,6 @@ from tests.downloader.mediawiki import (
     TEMPLATE_ONLY,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from corpora import Article
-    from downloader.live import Batch, LiveSource, TextForm
-    from tests.downloader.mediawiki import MediaWiki
-
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,36 +36,25 @@ Skipped = dict[str, list[str]]
 
 
 @pytest.fixture(scope="module")
-def sample() -> dict[str, Article]:
-    """The articles of the dump that the wiki holds, read from the dump."""
+def sample():
     return {article.title: article for article in read_source("sample", "")}
 
 
 @pytest.fixture(scope="module")
-def expected(sample: dict[str, Article]) -> set[str]:
-    """Titles of the wiki's articles."""
+def expected(sample):
     return {*sample, *STRANGE_TITLES, "Main Page"}
 
 
-def new_api(
-    url: str, directory: Path, per_minute: float = 1e6, per_second: int = 10**6, **more: float
-) -> MediaWikiApi:
+def new_api(url, directory, per_minute=1e6, per_second=10**6, **more):
     settings = {"patience": 120, "deadline": 60, "connect_timeout": 5, "read_timeout": 30} | more
     return paced_api(url, RateLimiter(directory / "pace", per_minute, per_second), **settings)
 
 
-def paced_api(url: str, pace: RateLimiter, **settings: float) -> MediaWikiApi:
+def paced_api(url, pace, **settings):
     return MediaWikiApi(PoliteClient(user_agent(CONTACT), pace, rng=SmallJitter(), **settings), url)
 
 
-def new_source(
-    name: str,
-    api: MediaWikiApi,
-    directory: Path,
-    titles: Iterable[str],
-    text: TextForm = "wikitext",
-    batch_size: int = 50,
-) -> LiveSource:
+def new_source(name, api, directory, titles, text="wikitext", batch_size=50):
     if name == "random":
         return RandomPages(api, text, batch_size)
     if name == "category":
@@ -85,11 +64,10 @@ def new_source(
     return Titles(api, path, text, batch_size)
 
 
-def crawled(source: LiveSource, directory: Path) -> tuple[list[Article], Skipped]:
-    """What a crawl stores and passes over."""
-    skipped: Skipped = {}
+def crawled(source, directory):
+    skipped = {}
 
-    def note(_: object, batch: Batch) -> None:
+    def note(_, batch):
         for reason, names in batch.skipped.items():
             skipped.setdefault(reason, []).extend(names)
 
@@ -101,10 +79,7 @@ def crawled(source: LiveSource, directory: Path) -> tuple[list[Article], Skipped
     return list(store), skipped
 
 
-def check_articles(
-    articles: Iterable[Article], expected: set[str], sample: dict[str, Article], wiki: MediaWiki
-) -> None:
-    """See to it that these are the wiki's articles, each once, as the dump itself gives them."""
+def check_articles(articles, expected, sample, wiki):
     found = {article.title: article for article in articles}
     assert sorted(article.title for article in articles) == sorted(expected)
     for title, dumped in sample.items():
@@ -153,8 +128,7 @@ def test_rendered_articles_arrive_once_too(wiki, tmp_path, expected, name):
 @pytest.mark.parametrize("depth", [0, 1, 9])
 def test_rendered_articles_of_a_category_with_circles(wiki, tmp_path, depth):
     api = new_api(wiki.url, tmp_path)
-    source = Category(api, "category:strange", depth, "html")
-    articles, skipped = crawled(source, tmp_path)
+    articles, skipped = crawled(Category(api, "category:strange", depth, "html"), tmp_path)
     assert sorted(article.title for article in articles) == sorted(STRANGE_TITLES)
     assert sorted(skipped.pop("redirect")) == sorted(REDIRECTS)
     assert skipped == {"no text": [TEMPLATE_ONLY]}
@@ -162,25 +136,19 @@ def test_rendered_articles_of_a_category_with_circles(wiki, tmp_path, depth):
         text = article.text
         assert text.startswith(f"{article.title} is a page with a link and a sentence.\n\n==")
         assert text.endswith("nobody has changed it since.")
-    n_categories = {0: 1, 1: 3, 9: 6}[depth]
-    rendered = len(STRANGE_TITLES) + 1
-    assert api.client.n_requests <= 2 + n_categories + 1 + rendered
+    assert api.client.n_requests <= 2 + {0: 1, 1: 3, 9: 6}[depth] + 1 + (len(STRANGE_TITLES) + 1)
 
 
 def test_depth_and_circles_of_categories(wiki, tmp_path):
-    """`A in B` is below `Half`, and above and below `B in A`."""
     found = []
     for depth in range(4):
         directory = tmp_path / str(depth)
         directory.mkdir()
         articles, _ = crawled(Category(new_api(wiki.url, directory), "Half", depth), directory)
         found.append(len(articles))
-    n_each = [len(STRANGE_TITLES[i::6]) for i in range(6)]
-    half, a_in_b, b_in_a, deep, itself = n_each[1:]
-    assert found[0] == half
-    assert found[1] == half + a_in_b + itself
-    assert found[2] == found[1] + b_in_a
-    assert found[3] == found[2] + deep
+    half, a_in_b, b_in_a, deep, itself = [len(STRANGE_TITLES[i::6]) for i in range(6)][1:]
+    assert (found[0], found[1]) == (half, half + a_in_b + itself)
+    assert (found[2], found[3]) == (found[1] + b_in_a, found[2] + deep)
 
 
 def test_what_is_no_article_is_reported_and_never_stored(wiki, tmp_path):
@@ -221,10 +189,7 @@ def test_other_ways_to_write_a_title(wiki, tmp_path, asked, title):
     assert {article.title for article in articles} == {"AC/DC", title}
 
 
-# Faults
-
-
-def with_every_fault(seed: int) -> list[str]:
+def with_every_fault(seed):
     """Every fault once in random order, some good answers between them."""
     faults = [*FAULTS, *[""] * 8]
     random.Random(seed).shuffle(faults)
@@ -234,8 +199,7 @@ def with_every_fault(seed: int) -> list[str]:
 @pytest.mark.parametrize(("name", "seed"), [("random", 1), ("titles", 2), ("category", 3)])
 def test_no_fault_costs_an_article_or_the_manners(wiki, tmp_path, sample, expected, name, seed):
     # An answer without a fault may take the client's four seconds, on a busy machine.
-    settings = Settings(rate=0.3, seed=seed, stall=10, latency=0.3)
-    with FaultProxy(wiki.url, settings) as proxy:
+    with FaultProxy(wiki.url, Settings(rate=0.3, seed=seed, stall=10, latency=0.3)) as proxy:
         if name == "random":
             proxy.next_faults = with_every_fault(seed)
         api = new_api(proxy.url, tmp_path, per_second=12, per_minute=1200, read_timeout=4.0)
@@ -251,7 +215,7 @@ def test_no_fault_costs_an_article_or_the_manners(wiki, tmp_path, sample, expect
     check_manners(requests, contact=CONTACT, per_second=12, per_minute=1200)
 
 
-def ask_for_single_pages(wiki: MediaWiki, pace: RateLimiter, n_requests: int) -> list[Request]:
+def ask_for_single_pages(wiki, pace, n_requests):
     """Ask for random pages one by one, again and again; the requests as the proxy saw them."""
     with FaultProxy(wiki.url) as proxy:
         api = paced_api(proxy.url, pace)
@@ -263,7 +227,6 @@ def ask_for_single_pages(wiki: MediaWiki, pace: RateLimiter, n_requests: int) ->
 
 
 def test_the_rate_holds_in_any_second(wiki, tmp_path):
-    """Four seconds of as many requests as may be; for a minute there is room for more."""
     requests = ask_for_single_pages(wiki, RateLimiter(tmp_path / "pace", per_minute=6000), 15)
     check_manners(requests, contact=CONTACT, per_second=4, per_minute=6000)
     assert len(requests) >= 15
@@ -282,32 +245,24 @@ def test_thirty_seconds_of_latency_are_waited_out(wiki, tmp_path, expected):
         api = new_api(proxy.url, tmp_path, read_timeout=45)
         articles, _ = crawled(new_source("random", api, tmp_path, expected), tmp_path)
         requests = proxy.requests
-    assert {article.title for article in articles} == expected
-    assert api.client.n_retries == 0
+    assert ({article.title for article in articles}, api.client.n_retries) == (expected, 0)
     late, following = requests[1:3]
     assert late.ended - late.arrived > 30
     assert following.arrived >= late.ended + 25  # after a slow answer it eases off
     check_manners(requests, contact=CONTACT, per_second=10**6, per_minute=1e6)
 
 
-# Kills
-
-
 class Killer:
-    """Kills crawls at random moments and starts them again, until they are done.
+    """Kills crawls at random moments, within `longest_life` seconds, and starts them again."""
 
-    Processes live for at most `longest_life` seconds, half a second of which is for imports.
-    """
-
-    def __init__(self, url: str, seed: int, longest_life: float, *arguments: str) -> None:
+    def __init__(self, url, seed, longest_life, *arguments):
         self.url = url
         self.random = random.Random(seed)
         self.longest_life = longest_life
         self.arguments = arguments
         self.kills: list[float] = []
 
-    def crawl(self, directory: Path, n_kills: int, *arguments: str) -> None:
-        """One crawl to its end, killed at most so often."""
+    def crawl(self, directory, n_kills, *arguments):
         command = [*COMMAND, self.url, str(directory), *arguments, *self.arguments]
         for _ in range(n_kills):
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT)
@@ -322,10 +277,9 @@ class Killer:
                 return
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        last = json.loads(done.stdout.splitlines()[-1])
-        assert last["finished"]
+        assert json.loads(done.stdout.splitlines()[-1])["finished"]
 
-    def promises_read(self, requests: Iterable[Request]) -> Iterator[Request]:
+    def promises_read(self, requests):
         """The requests less those whose answer the client did not live to write down."""
         for one in requests:
             if not any(-0.1 < kill - one.ended < 0.3 for kill in self.kills):
@@ -333,17 +287,8 @@ class Killer:
 
 
 def kill_and_check(
-    wiki: MediaWiki,
-    directory: Path,
-    sample: dict[str, Article],
-    expected: set[str],
-    *,
-    n_kills: int,
-    kills_each: int,
-    fault_rate: float,
-    longest_life: float,
-    arguments: tuple[str, ...],
-) -> None:
+    wiki, directory, sample, expected, *, n_kills, kills_each, fault_rate, longest_life, arguments
+):
     """Crawls that are killed up to `kills_each` times, until there were `n_kills` in all."""
     (directory / "titles.txt").write_text("".join(f"{title}\n" for title in sorted(expected)))
     sources = [
@@ -372,22 +317,13 @@ def kill_and_check(
 
 def test_eight_kills_lose_nothing(wiki, tmp_path, sample, expected):
     kill_and_check(
-        *(wiki, tmp_path, sample, expected),
-        n_kills=8,
-        kills_each=8,
-        fault_rate=0.1,
-        longest_life=0.9,
-        arguments=("--batch-size", "15", "--impatient"),
-    )
+        *(wiki, tmp_path, sample, expected), n_kills=8, kills_each=8, fault_rate=0.1,
+        longest_life=0.9, arguments=("--batch-size", "15", "--impatient"),
+    )  # fmt: skip
 
 
 def test_a_hundred_kills_lose_nothing(wiki, tmp_path, sample, expected):
-    """At the rate of faults that a crawl has to get along with: three requests in ten."""
     kill_and_check(
-        *(wiki, tmp_path, sample, expected),
-        n_kills=100,
-        kills_each=12,
-        fault_rate=0.3,
-        longest_life=3.0,
-        arguments=("--batch-size", "3"),
-    )
+        *(wiki, tmp_path, sample, expected), n_kills=100, kills_each=12, fault_rate=0.3,
+        longest_life=3.0, arguments=("--batch-size", "3"),
+    )  # fmt: skip

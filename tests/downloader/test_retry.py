@@ -1,7 +1,3 @@
-"""A server that asks to wait is obeyed, within reason."""
-
-from __future__ import annotations
-
 import subprocess
 import sys
 import time
@@ -20,15 +16,24 @@ from tests.downloader.impatient_client import UNHURRIED, new_client
 
 CLIENT = UNHURRIED
 DAY = 86_400.0
+ASK_ONCE = """
+import sys
+from pathlib import Path
+from downloader.http_client import PoliteClient
+from downloader.rate_limit import RateLimiter
+
+client = PoliteClient("test", RateLimiter(Path(sys.argv[1]), 6000, 100))
+client.get_json(sys.argv[2])
+"""
 
 
-def date(seconds: float) -> str:
+def date(seconds):
     return time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + seconds))
 
 
 def test_retry_after_is_obeyed(client):
     with serving(http(b"", "429 Too Many Requests", retry_after="1"), GOOD) as server:
-        waits: list[float] = []
+        waits = []
         client.on_trouble = lambda _, wait: waits.append(wait)
         client._retry._patience = 30
         client.get_json(server.url)
@@ -62,8 +67,7 @@ def test_retry_after_that_says_nothing_is_no_reason_to_wait(client, value):
     ],
 )
 def test_a_wait_beyond_patience_is_left_to_the_caller(client, value, seconds):
-    answer = http(b"", "429 Too Many Requests", retry_after=value)
-    start = time.time()
+    answer, start = http(b"", "429 Too Many Requests", retry_after=value), time.time()
     with serving(answer, GOOD) as server:
         with at_most(5), pytest.raises(TryLaterError, match="asks to wait until") as caught:
             client.get_json(server.url)
@@ -107,17 +111,6 @@ def test_a_wait_that_is_ours_alone_is_not_said_to_be_the_servers(tmp_path, fault
     assert len(server.requests) == 1
 
 
-ASK_ONCE = """
-import sys
-from pathlib import Path
-from downloader.http_client import PoliteClient
-from downloader.rate_limit import RateLimiter
-
-client = PoliteClient("test", RateLimiter(Path(sys.argv[1]), 6000, 100))
-client.get_json(sys.argv[2])
-"""
-
-
 def test_a_process_that_starts_anew_waits_too(tmp_path):
     """Killed while it waits for a Retry-After; its successor has only the file of the limit."""
     limiter = RateLimiter(tmp_path / "limit")
@@ -141,7 +134,7 @@ def test_patience_is_for_attempts_that_bring_nothing(tmp_path, progresses):
     retry = Retry(RateLimiter(tmp_path / "pace"), 10.0, None, lambda: next(clock))
     attempts = iter(range(40))
 
-    def attempt(_left: float, _backoff: float) -> int:
+    def attempt(_left, _backoff):
         if (number := next(attempts)) < 30:
             raise BadAnswer("cut short", retry_after=1e-9)
         return number

@@ -1,7 +1,3 @@
-"""What the sources give, however many processes read them and wherever reading stops."""
-
-from __future__ import annotations
-
 import bz2
 import sys
 
@@ -10,6 +6,16 @@ import pytest
 from corpora import ArticleStore, CorpusFormatError
 from downloader.sources import SampleMissingError, read_source, sample_path
 from tests.pipeline.support import finish, spawn, write_dump, write_jsonl
+
+EARLY_END = """
+import multiprocessing, sys
+from downloader.sources import read_source
+
+if __name__ == "__main__":
+    for _ in range(3):
+        {end}
+        print(len(multiprocessing.active_children()))
+"""
 
 
 def test_the_sample_is_a_dump_with_pages():
@@ -33,27 +39,20 @@ def test_the_limit_counts_articles(tmp_path, limit):
         assert len(list(read_source(source, str(path), limit=limit))) == limit
 
 
-def test_without_a_limit_all_come(tmp_path):
+def test_all_come_from_any_number_of_processes(tmp_path):
     found = list(read_source("dump", str(write_dump(tmp_path / "dump.xml.bz2", 6))))
     assert [article.page_id for article in found] == [1, 2, 3, 4, 5, 6]
-
-
-def test_any_number_of_processes_gives_the_same_articles(tmp_path):
     dump = str(write_dump(tmp_path / "dump.xml", 40))
     alone = list(read_source("dump", dump))
     assert list(read_source("dump", dump, n_processes=2)) == alone
     assert len(alone) == 40
 
 
-def test_bytes_are_told_as_they_are_read(tmp_path):
-    path = write_jsonl(tmp_path / "texts.jsonl", 2000)
-    told: list[int] = []
+def test_bytes_are_told_and_a_limited_read_goes_on_where_it_stopped(tmp_path):
+    path, told = write_jsonl(tmp_path / "texts.jsonl", 2000), []
     assert len(list(read_source("jsonl", str(path), progress_bytes=told.append))) == 2000
     assert told == sorted(told)
     assert told[-1] == path.stat().st_size
-
-
-def test_a_limited_read_goes_on_where_it_stopped(tmp_path):
     dump = str(write_dump(tmp_path / "dump.xml", 25))
     at_once, in_steps = ArticleStore(tmp_path / "a", 10), ArticleStore(tmp_path / "b", 10)
     at_once.append(read_source("dump", dump))
@@ -64,8 +63,7 @@ def test_a_limited_read_goes_on_where_it_stopped(tmp_path):
 
 
 def test_articles_before_the_damage_are_kept(tmp_path):
-    whole = write_jsonl(tmp_path / "texts.jsonl", 8)
-    torn = tmp_path / "torn.jsonl"
+    whole, torn = write_jsonl(tmp_path / "texts.jsonl", 8), tmp_path / "torn.jsonl"
     torn.write_bytes(whole.read_bytes()[:-30])
     store = ArticleStore(tmp_path / "store", 3)
     with pytest.raises(CorpusFormatError, match="line 8"):
@@ -73,17 +71,6 @@ def test_articles_before_the_damage_are_kept(tmp_path):
     assert len(store) == 7
     assert store.append(read_source("jsonl", str(whole))) == 1
     store.verify()
-
-
-EARLY_END = """
-import multiprocessing, sys
-from downloader.sources import read_source
-
-if __name__ == "__main__":
-    for _ in range(3):
-        {end}
-        print(len(multiprocessing.active_children()))
-"""
 
 
 @pytest.mark.parametrize(

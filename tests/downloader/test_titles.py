@@ -1,9 +1,4 @@
-"""Files of titles: read, followed through renamings, gone on with."""
-
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,24 +6,17 @@ from corpora import CorpusFormatError
 from downloader.mediawiki_api import MediaWikiApi
 from downloader.titles import Titles
 from tests.downloader.impatient_client import PATIENT
-from tests.downloader.made_up_answers import Ask, gathered, nothing
+from tests.downloader.made_up_answers import gathered, nothing
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from downloader.http_client import PoliteClient
-    from downloader.live import Batch
 
 CLIENT = PATIENT
 
 
-def titles_source(client: PoliteClient, url: str, path: Path) -> Titles:
+def titles_source(client, url, path):
     return Titles(MediaWikiApi(client, url), path, batch_size=4)
 
 
-def numbers(batches: Iterator[Batch]) -> list[int]:
+def numbers(batches):
     return [article.page_id for article in gathered(batches)[0]]
 
 
@@ -98,8 +86,7 @@ def test_a_file_that_is_one_endless_line_is_not_read_whole(client, tmp_path):
 def test_addresses_stay_short_enough_for_servers(client, made_up, tmp_path):
     path = tmp_path / "titles"
     path.write_text("".join(f"{'題' * 80} {number}\n" for number in range(1, 60)))
-    source = Titles(MediaWikiApi(client, made_up[2]), path)
-    assert len(numbers(source.batches(None, nothing))) == 59
+    assert len(numbers(Titles(MediaWikiApi(client, made_up[2]), path).batches(None, nothing))) == 59
     asked = [ask["titles"] for ask in made_up[1].asked if "titles" in ask]
     assert sum(titles.count("|") + 1 for titles in asked) >= 59
     assert max(len(titles.encode()) * 3 for titles in asked) < 7000
@@ -115,10 +102,9 @@ def test_titles_that_cannot_even_be_asked_for(client, made_up, tmp_path):
 
 
 def test_an_answer_without_the_titles_asked_for(client, made_up, tmp_path):
-    """Left out, they are asked for alone; left out again, they are missing."""
     wiki = SyntheticWiki(9)
 
-    def answer(asked: Ask) -> object:
+    def answer(asked):
         said = json.loads(wiki.answer(asked))
         if "titles" in asked:
             said["query"]["pages"] = [

@@ -1,38 +1,28 @@
 """A browser without a network, and pages opened in it from disk."""
 
-from __future__ import annotations
-
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Error, sync_playwright
+from playwright.sync_api import Error, Page, sync_playwright
 
 from pipeline.report.page import render
+from pipeline.report.sections import ShownDocument
 from tests.pages.made_up_figures import drawn_figures, made_up_figures
 from tests.pages.made_up_report import made_up_report
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page
-
-    from pipeline.report.sections import Report, ShownDocument, TopicsSection
-
-    Documents = tuple[ShownDocument, ...]
-    OpenPage = Callable[..., "Opened"]
+Documents, OpenPage = tuple[ShownDocument, ...], Callable[..., "Opened"]
 
 
-def _chromium() -> str | None:
+def _chromium():
     named = os.environ.get("WIKITOPICS_CHROMIUM")
     return named or shutil.which("chromium") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser():
     path = _chromium()
     if path is None:
         pytest.skip("no Chromium on the path; name one in $WIKITOPICS_CHROMIUM")
@@ -58,18 +48,16 @@ class Opened:
     complaints: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
 
-    def assert_calm(self) -> None:
-        assert self.complaints == []
-        assert self.dialogs == []
+    def assert_calm(self):
+        assert (self.complaints, self.dialogs) == ([], [])
         assert set(self.requests) == {self.address}
 
 
 @pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[OpenPage]:
-    """Opens HTML from a file, in a context that is offline; settings are of the context."""
+def open_page(browser, tmp_path):
     contexts = []
 
-    def opened(html: str | Path, place: str = "", **settings: Any) -> Opened:
+    def opened(html, place="", **settings):
         path = html
         if isinstance(html, str):
             path = tmp_path / f"page-{len(contexts)}.html"
@@ -95,54 +83,50 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[OpenPage]:
 
 
 @pytest.fixture(scope="session")
-def report() -> Report:
-    """Of one run with twelve topics."""
+def report():
     return made_up_report()
 
 
 @pytest.fixture(scope="session")
-def html(report: Report) -> str:
-    """With the figures of a real page."""
+def html(report):
     return render(report, drawn_figures(report))
 
 
 @pytest.fixture(scope="session")
-def two_runs() -> Report:
+def two_runs():
     return made_up_report(n_topics=5, n_words=300, n_documents=2, n_runs=2, words_a_document=60)
 
 
 @pytest.fixture(scope="session")
-def html_of_two(two_runs: Report) -> str:
-    """With figures that stand in for those of a real page."""
+def html_of_two(two_runs):
     return render(two_runs, made_up_figures(two_runs))
 
 
 @pytest.fixture
-def opened(open_page: OpenPage, html: str) -> Opened:
+def opened(open_page, html):
     return open_page(html)
 
 
 @pytest.fixture
-def page(opened: Opened) -> Page:
+def page(opened):
     return opened.page
 
 
 @pytest.fixture
-def opened_two(open_page: OpenPage, html_of_two: str) -> Opened:
+def opened_two(open_page, html_of_two):
     return open_page(html_of_two)
 
 
 @pytest.fixture
-def page_of_two(opened_two: Opened) -> Page:
+def page_of_two(opened_two):
     return opened_two.page
 
 
 @pytest.fixture(scope="session")
-def topics(report: Report) -> TopicsSection:
+def topics(report):
     return report.runs[0].topics
 
 
 @pytest.fixture(scope="session")
-def documents(report: Report) -> Documents:
-    section = report.runs[0].documents
-    return section.documents
+def documents(report):
+    return report.runs[0].documents.documents

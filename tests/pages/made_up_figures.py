@@ -1,30 +1,19 @@
 """Figures of a made-up report: those of matplotlib, or boxes that stand in for most of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from pipeline.figures.write import page_svg
 from pipeline.report.figures import all_figures, comparison_figures
 from pipeline.report.figures.topic_map import topic_map
 
-if TYPE_CHECKING:
-    from pipeline.report.sections import Report
 
-    Figures = dict[tuple[int | None, str], str]
-
-
-def drawn_figures(report: Report) -> Figures:
-    """Draw the real figures, which takes some seconds."""
+def drawn_figures(report):
     figures = [(i, each) for i, run in enumerate(report.runs) for each in all_figures(run)]
     if report.comparison is not None:
         figures += [(None, each) for each in comparison_figures(report.comparison, report.runs)]
     return {(of, each.name): page_svg(each, f"run-{of}-{each.name}") for of, each in figures}
 
 
-def made_up_figures(report: Report) -> Figures:
-    """Draw the maps, and boxes for the other figures."""
-    found: Figures = {}
+def made_up_figures(report):
+    found = {}
     for i, run in enumerate(report.runs):
         found[i, "topic-map"] = page_svg(topic_map(run.topics), f"r{i}-map")
         for name in ("training", "prevalence", "top-words", "word-clouds", "likelihoods"):
@@ -36,7 +25,7 @@ def made_up_figures(report: Report) -> Figures:
     return found
 
 
-def _box(name: str) -> str:
+def _box(name):
     return (
         f'<svg viewBox="0 0 720 432" role="img" aria-labelledby="{name}-title">'
         f'<title id="{name}-title">{name}</title>'

@@ -1,38 +1,8 @@
-"""Reports of any size, made up from a seed."""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from evaluation import relevant_words
-from pipeline.report.sections import (
-    ComparisonSection,
-    CorpusSection,
-    DocumentsSection,
-    PartRow,
-    ProvenanceSection,
-    PruningRow,
-    Report,
-    RunReport,
-    ShownDocument,
-    TopicRow,
-    TopicsSection,
-    TypicalArticle,
-)
-from tests.pipeline.report.made_up_sections import (
-    alignment_of,
-    cloud_of,
-    comparison_of,
-    likelihood_section,
-    training_section,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
+from pipeline.report import sections
+from tests.pipeline.report import made_up_sections
 
 SYLLABLES = (
     *("ba", "ce", "di", "fo", "gu", "la", "me", "ni", "ro", "su", "ta", "ve", "wi", "no", "pa"),
@@ -46,9 +16,9 @@ N_WORDS = 30
 """Most relevant words that the page shows."""
 
 
-def made_up_words(n: int, rng: np.random.Generator) -> tuple[str, ...]:
+def made_up_words(n, rng):
     """Different words of two to five syllables, alphabetical; some are pairs joined."""
-    found: dict[str, None] = {}
+    found = {}
     while len(found) < n:
         word = "".join(rng.choice(SYLLABLES, size=rng.integers(2, 6)))
         found[f"{word}_{rng.choice(SYLLABLES)}on" if rng.random() < 0.05 else word] = None
@@ -56,57 +26,37 @@ def made_up_words(n: int, rng: np.random.Generator) -> tuple[str, ...]:
 
 
 def made_up_report(
-    n_topics: int = 12,
-    n_words: int = 2000,
-    n_documents: int = 6,
-    n_runs: int = 1,
-    words_a_document: int = 250,
-    spoil: Callable[[str], str] = str,
-) -> Report:
-    """A report as of a real run.
-
-    Parameters
-    ----------
-    n_words
-        That can be searched for.
-    spoil
-        What is done to every title, heading, address and word of the articles.
-    """
+    n_topics=12, n_words=2000, n_documents=6, n_runs=1, words_a_document=250, spoil=str
+):
+    """Report of `n_words` words; `spoil` changes every title, heading, address and word."""
     runs = tuple(
         _run(i, n_topics, n_words, n_documents, words_a_document, spoil) for i in range(n_runs)
     )
-    return Report(
+    return sections.Report(
         title=spoil("Topics of a made-up encyclopedia"),
         runs=runs,
         comparison=_comparison(runs) if n_runs > 1 else None,
     )
 
 
-def _run(
-    i: int,
-    n_topics: int,
-    n_words: int,
-    n_documents: int,
-    words_a_document: int,
-    spoil: Callable[[str], str],
-) -> RunReport:
+def _run(i, n_topics, n_words, n_documents, words_a_document, spoil):
     rng = np.random.default_rng([10, i])
     vocabulary = made_up_words(n_words, rng)
     topic_word = rng.gamma(0.02, size=(n_topics, n_words)) + 1e-12
     topic_word /= topic_word.sum(axis=1, keepdims=True)
     prevalence = np.sort(rng.dirichlet(np.full(n_topics, 2.0)))[::-1]
     topics = _topics(topic_word, prevalence, vocabulary, spoil, rng)
-    return RunReport(
+    return sections.RunReport(
         name=f"run {i + 1}",
         family="gibbs",
         family_name="Latent Dirichlet allocation, collapsed Gibbs sampling",
         corpus=_corpus(n_words, spoil),
-        training=training_section(25, bound=True),
+        training=made_up_sections.training_section(25, bound=True),
         topics=topics,
         documents=_documents(
             n_documents, words_a_document, topic_word, topics, vocabulary, spoil, rng
         ),
-        likelihood=likelihood_section(),
+        likelihood=made_up_sections.likelihood_section(),
         provenance=_provenance(),
         dependencies=None,
         shapes=None,
@@ -114,13 +64,7 @@ def _run(
     )
 
 
-def _topics(
-    topic_word: NDArray[np.float64],
-    prevalence: NDArray[np.float64],
-    vocabulary: tuple[str, ...],
-    spoil: Callable[[str], str],
-    rng: np.random.Generator,
-) -> TopicsSection:
+def _topics(topic_word, prevalence, vocabulary, spoil, rng):
     n_topics, n_words = topic_word.shape
     word_share = prevalence @ topic_word
     candidates = relevant_words(topic_word, word_share, N_WORDS)
@@ -129,13 +73,12 @@ def _topics(
     of_topic = prevalence[:, None] * topic_word / word_share
     largest = np.argsort(-of_topic, axis=0, kind="stable")[:3].T
     # Numbers differ from ranks, as they do in real runs.
-    number = rng.permutation(n_topics)
-    rows = []
+    number, rows = rng.permutation(n_topics), []
     for k in range(n_topics):
         mean = np.log(topic_word[k]) - 0.4 * np.log(word_share)
         label = " ".join(vocabulary[w] for w in np.argsort(-mean)[:3])
         rows.append(
-            TopicRow(
+            sections.TopicRow(
                 number=int(number[k]),
                 prevalence=float(prevalence[k]),
                 label=spoil(label),
@@ -145,7 +88,7 @@ def _topics(
                 typical=tuple(_typical(spoil, 0.95 - 0.04 * j, rng) for j in range(10)),
             )
         )
-    return TopicsSection(
+    return sections.TopicsSection(
         topics=tuple(rows),
         words=tuple(spoil(vocabulary[w]) for w in shown),
         word_share=tuple(word_share[shown].tolist()),
@@ -159,53 +102,41 @@ def _topics(
         n_not_searched=1234,
         map_share=0.231,
         clouds=tuple(
-            cloud_of([spoil(vocabulary[w]) for w in top], row[top])
+            made_up_sections.cloud_of([spoil(vocabulary[w]) for w in top], row[top])
             for row, top in zip(topic_word, np.argsort(-topic_word)[:, :40], strict=True)
         ),
     )
 
 
-def _typical(spoil: Callable[[str], str], share: float, rng: np.random.Generator) -> TypicalArticle:
+def _typical(spoil, share, rng):
     title = made_up_title(rng)
-    return TypicalArticle(spoil(title), spoil(_address(title, rng)), share)
+    return sections.TypicalArticle(spoil(title), spoil(_address(title, rng)), share)
 
 
-def made_up_title(rng: np.random.Generator) -> str:
+def made_up_title(rng):
     return " ".join(word.title() for word in made_up_words(int(rng.integers(1, 4)), rng))
 
 
-def _address(title: str, rng: np.random.Generator) -> str:
+def _address(title, rng):
     revision = int(rng.integers(1e9))
     return f"https://en.wikipedia.org/w/index.php?title={title.replace(' ', '_')}&oldid={revision}"
 
 
-def _documents(
-    n_documents: int,
-    n_words: int,
-    topic_word: NDArray[np.float64],
-    topics: TopicsSection,
-    vocabulary: tuple[str, ...],
-    spoil: Callable[[str], str],
-    rng: np.random.Generator,
-) -> DocumentsSection:
+def _documents(n_documents, n_words, topic_word, topics, vocabulary, spoil, rng):
     number = [topic.number for topic in topics.topics]
-    prevalence = np.array([topic.prevalence for topic in topics.topics])
-    shown = []
+    prevalence, shown = np.array([topic.prevalence for topic in topics.topics]), []
     up_to = np.cumsum(topic_word, axis=1)
     for d in range(n_documents):
         theta = rng.dirichlet(12 * prevalence)
-        topic_of = rng.choice(len(theta), size=n_words, p=theta)
-        pieces = [""]
+        topic_of, pieces = rng.choice(len(theta), size=n_words, p=theta), [""]
         for i, k in enumerate(topic_of):
-            at = min(np.searchsorted(up_to[k], rng.random()), len(vocabulary) - 1)
-            word = vocabulary[at]
+            word = vocabulary[min(np.searchsorted(up_to[k], rng.random()), len(vocabulary) - 1)]
             between = " " + " ".join(rng.choice(CONNECTING, size=rng.integers(0, 3)))
             end = ".\n" if i % 60 == 59 else "." if i % 12 == 11 else ""
             pieces += [spoil(word), f"{end}{between.rstrip()} "]
-        order = np.argsort(-theta, kind="stable")
-        title = made_up_title(rng)
+        order, title = np.argsort(-theta, kind="stable"), made_up_title(rng)
         shown.append(
-            ShownDocument(
+            sections.ShownDocument(
                 title=spoil(title),
                 url=spoil(_address(title, rng)),
                 tokens=n_words,
@@ -218,39 +149,43 @@ def _documents(
                 is_text=d != 2,
             )
         )
-    return DocumentsSection(documents=tuple(shown), of=40 * n_documents)
+    return sections.DocumentsSection(documents=tuple(shown), of=40 * n_documents)
 
 
-def _corpus(n_words: int, spoil: Callable[[str], str]) -> CorpusSection:
-    return CorpusSection(
+def _corpus(n_words, spoil):
+    return sections.CorpusSection(
         store="articles-sample",
         unit="article",
         parts=(
-            PartRow("training", 20_000, 20_000, 4_321_098, 123_456),
-            PartRow("validation", 2_500, 2_500, 540_137, 17_201),
-            PartRow("test", 2_500, 2_500, 538_770, 16_985),
+            sections.PartRow("training", 20_000, 20_000, 4_321_098, 123_456),
+            sections.PartRow("validation", 2_500, 2_500, 540_137, 17_201),
+            sections.PartRow("test", 2_500, 2_500, 538_770, 16_985),
         ),
         words=n_words,
         words_before=9 * n_words,
         pruning=(
-            PruningRow("in fewer than 5 documents", 7 * n_words),
-            PruningRow("in more than half of the documents", 14, (spoil("year"), spoil("time"))),
+            sections.PruningRow("in fewer than 5 documents", 7 * n_words),
+            sections.PruningRow(
+                "in more than half of the documents", 14, (spoil("year"), spoil("time"))
+            ),
         ),
         bigrams=n_words // 20,
     )
 
 
-def _provenance() -> ProvenanceSection:
-    return ProvenanceSection(
+def _provenance():
+    return sections.ProvenanceSection(
         entries=(("begun", "2026-11-22T11:51:30+00:00"), ("model, SHA-256", "5f" * 32)),
         settings=(("model", "gibbs"), ("topics", "12"), ("stop_words", '["a", "the"]')),
         sources=(("en", "en.wikipedia.org", "CC BY-SA 4.0"),),
     )
 
 
-def _comparison(runs: tuple[RunReport, ...]) -> ComparisonSection:
-    names = [run.name for run in runs]
-    n_topics = len(runs[0].topics.topics)
-    aligned = [alignment_of(n_topics - 1, i, name, names[0]) for i, name in enumerate(names[1:])]
+def _comparison(runs):
+    names, n_topics = [run.name for run in runs], len(runs[0].topics.topics)
+    aligned = [
+        made_up_sections.alignment_of(n_topics - 1, i, name, names[0])
+        for i, name in enumerate(names[1:])
+    ]
     differences = {name: (0.04 * i, 0.011) if i else None for i, name in enumerate(names)}
-    return comparison_of(differences, tuple(aligned))
+    return made_up_sections.comparison_of(differences, tuple(aligned))

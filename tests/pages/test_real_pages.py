@@ -1,9 +1,6 @@
 """Pages that the commands write, in a browser: of a run, of an `allocate`, of reproductions."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,17 +10,11 @@ from tests.pipeline.reproduce.small_results import STORED
 from tests.pipeline.reproduce.test_page import page_of
 from tests.pipeline.support import TINY_GIBBS, call
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.pages.conftest import OpenPage
-
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def commanded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with two runs and an `allocate`, and a report of each."""
+def commanded(tmp_path_factory):
     directory = tmp_path_factory.mktemp("commanded")
     fill_store(directory / "articles", 60)
     (directory / "table.csv").write_text("row,a,b\nx,6,0\ny,5,1\nz,0,7\n")
@@ -36,15 +27,12 @@ def commanded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("report", "one", "two", "--threads", 1, "--page-only"),
         ("report", "allocate/table"),
     ):
-        outcome = call(*argv, cwd=directory)
-        assert outcome.code == 0, outcome.err
+        call(*argv, cwd=directory).succeeded()
     return directory
 
 
 @pytest.mark.parametrize("path", ["runs/one/report.html", "report.html"])
-def test_a_report_is_calm_and_shows_its_run(
-    open_page: OpenPage, commanded: Path, path: str
-) -> None:
+def test_a_report_is_calm_and_shows_its_run(open_page, commanded, path):
     opened = open_page(commanded / path, color_scheme="dark")
     page = opened.page
     assert findings(page) == []
@@ -56,7 +44,7 @@ def test_a_report_is_calm_and_shows_its_run(
     opened.assert_calm()
 
 
-def test_the_page_of_an_allocation(open_page: OpenPage, commanded: Path) -> None:
+def test_the_page_of_an_allocation(open_page, commanded):
     for width in (1280, 375):
         viewport = {"width": width, "height": 800}
         opened = open_page(commanded / "allocate/table/report.html", viewport=viewport)
@@ -65,7 +53,7 @@ def test_the_page_of_an_allocation(open_page: OpenPage, commanded: Path) -> None
         opened.assert_calm()
 
 
-def test_the_page_of_reproductions(open_page: OpenPage, tmp_path: Path) -> None:
+def test_the_page_of_reproductions(open_page, tmp_path):
     html, _ = page_of(json.loads(STORED.read_text()), tmp_path)
     for width, scheme in ((1280, "dark"), (375, "light")):
         opened = open_page(html, viewport={"width": width, "height": 800}, color_scheme=scheme)

@@ -1,19 +1,9 @@
-"""Several runs on one page: tabs, and topics side by side."""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
-
-if TYPE_CHECKING:
-    from pipeline.report.sections import Report
-    from tests.pages.conftest import Opened, OpenPage
 
 pytestmark = pytest.mark.browser
 
 
-def test_tabs_show_one_run_at_a_time(opened_two: Opened) -> None:
+def test_tabs_show_one_run_at_a_time(opened_two):
     page = opened_two.page
     assert page.locator("#run-1").is_visible()
     assert not page.locator("#run-2").is_visible()
@@ -28,17 +18,15 @@ def test_tabs_show_one_run_at_a_time(opened_two: Opened) -> None:
     opened_two.assert_calm()
 
 
-def test_without_script_all_runs_are_there(open_page: OpenPage, html_of_two: str) -> None:
+def test_without_script_all_runs_are_there(open_page, html_of_two):
     page = open_page(html_of_two, java_script_enabled=False).page
     assert page.locator("#run-1").is_visible()
     assert page.locator("#run-2").is_visible()
 
 
-def test_matched_topics_are_chosen_in_both_runs(opened_two: Opened, two_runs: Report) -> None:
-    page = opened_two.page
-    pair = two_runs.comparison.alignments[0].pairs[2]
-    row = page.locator("table.alignment tbody tr").nth(2)
-    row.get_by_role("button").nth(1).click()
+def test_matched_topics_are_chosen_in_both_runs(opened_two, two_runs):
+    page, pair = opened_two.page, two_runs.comparison.alignments[0].pairs[2]
+    page.locator("table.alignment tbody tr").nth(2).get_by_role("button").nth(1).click()
     assert page.get_by_role("tab", selected=True).inner_text() == "run 2"
     for run, number in (("#run-1", pair.first), ("#run-2", pair.second)):
         pressed = page.locator(f"{run} .map [aria-pressed=true]")
@@ -46,7 +34,7 @@ def test_matched_topics_are_chosen_in_both_runs(opened_two: Opened, two_runs: Re
     opened_two.assert_calm()
 
 
-def test_a_topic_without_a_partner_is_chosen_alone(opened_two: Opened, two_runs: Report) -> None:
+def test_a_topic_without_a_partner_is_chosen_alone(opened_two, two_runs):
     pair = two_runs.comparison.alignments[0].pairs[-1]
     row = opened_two.page.locator("table.alignment tbody tr").last
     assert row.get_by_role("button").count() == 1
@@ -56,8 +44,6 @@ def test_a_topic_without_a_partner_is_chosen_alone(opened_two: Opened, two_runs:
     opened_two.assert_calm()
 
 
-def test_a_link_into_a_run_that_is_not_shown_shows_it(
-    open_page: OpenPage, html_of_two: str
-) -> None:
+def test_a_link_into_a_run_that_is_not_shown_shows_it(open_page, html_of_two):
     page = open_page(html_of_two, "#run-2-likelihood").page
     assert page.locator("#run-2-likelihood").is_visible()

@@ -1,15 +1,9 @@
 """Pictures of the page, to look at; made where $WIKITOPICS_SCREENSHOTS names a folder."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from tests.pages.conftest import OpenPage
 
 pytestmark = [
     pytest.mark.browser,
@@ -21,13 +15,12 @@ pytestmark = [
 
 SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 MARGIN = 32
-"""Around the picture of the explorer, which is that of the README."""
 PLACES = {"top": ".masthead", "topics": ".explorer", "documents": ".documents"}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_pictures(open_page: OpenPage, html: str, scheme: str, size: str) -> None:
+def test_pictures(open_page, html, scheme, size):
     """Of $WIKITOPICS_REPORT if that names a report, else of a made-up one."""
     folder = Path(os.environ["WIKITOPICS_SCREENSHOTS"])
     folder.mkdir(parents=True, exist_ok=True)

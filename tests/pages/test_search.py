@@ -1,24 +1,10 @@
-"""Words are looked for, by typing or by a click."""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from playwright.sync_api import expect
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-    from pipeline.report.sections import TopicsSection
-    from tests.pages.conftest import Opened
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_word_has_its_topics_and_marks_them_on_the_map(
-    opened: Opened, topics: TopicsSection
-) -> None:
+def test_a_word_has_its_topics_and_marks_them_on_the_map(opened, topics):
     page, section = opened.page, topics
     index = next(i for i, found in enumerate(section.topics_of_word) if len(found) > 1)
     page.get_by_role("combobox", name="Word").fill(topics.searched[index])
@@ -40,8 +26,7 @@ def test_a_word_has_its_topics_and_marks_them_on_the_map(
     opened.assert_calm()
 
 
-def test_every_word_is_found(page: Page, topics: TopicsSection) -> None:
-    """What is left out of the page's list, because the word before has it, is put back."""
+def test_every_word_is_found(page, topics):
     box = page.get_by_role("combobox", name="Word")
     for word in topics.searched[:: len(topics.searched) // 25]:
         box.fill(word)
@@ -50,9 +35,8 @@ def test_every_word_is_found(page: Page, topics: TopicsSection) -> None:
         assert "is not among" not in page.locator("[data-part=found]").inner_text()
 
 
-def test_suggestions_are_walked_with_arrows(page: Page, topics: TopicsSection) -> None:
-    words = topics.searched
-    box = page.get_by_role("combobox", name="Word")
+def test_suggestions_are_walked_with_arrows(page, topics):
+    words, box = topics.searched, page.get_by_role("combobox", name="Word")
     box.press_sequentially(words[0][:3].upper())
     options = page.get_by_role("option").filter(visible=True)
     expected = [word for word in words if word.startswith(words[0][:3])][:10]
@@ -70,7 +54,7 @@ def test_suggestions_are_walked_with_arrows(page: Page, topics: TopicsSection) -
     assert options.count() == 0
 
 
-def test_an_unknown_word_is_called_unknown(page: Page) -> None:
+def test_an_unknown_word_is_called_unknown(page):
     box = page.get_by_role("combobox", name="Word")
     box.fill("xyzzy")
     box.press("Enter")
@@ -81,10 +65,8 @@ def test_an_unknown_word_is_called_unknown(page: Page) -> None:
     assert page.locator(".map .found").count() == 0
 
 
-def test_words_near_an_unknown_one_are_offered(page: Page, topics: TopicsSection) -> None:
-    words = topics.searched
-    word = max(words, key=len)
-    box = page.get_by_role("combobox", name="Word")
+def test_words_near_an_unknown_one_are_offered(page, topics):
+    word, box = max(topics.searched, key=len), page.get_by_role("combobox", name="Word")
     box.fill(f"{word}qqq")
     box.press("Enter")
     offered = page.locator("[data-part=found] .near button")
@@ -94,7 +76,7 @@ def test_words_near_an_unknown_one_are_offered(page: Page, topics: TopicsSection
     assert f"Each occurrence of ‘{word}’ is from:" in page.locator("[data-part=found]").inner_text()
 
 
-def test_words_of_list_and_cloud_are_looked_for(page: Page, topics: TopicsSection) -> None:
+def test_words_of_list_and_cloud_are_looked_for(page, topics):
     word = page.locator("[data-part=words] button").nth(2)
     before = page.evaluate("location.hash")
     word.click()

@@ -1,22 +1,11 @@
-"""The topics of a report are walked through by map, list, slider, word and keyboard."""
-
-from __future__ import annotations
-
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pipeline.report.page import render
 from pipeline.report.page_data import DIGITS
 from tests.pages.made_up_report import N_WORDS, made_up_report
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-    from pipeline.report.sections import Report, TopicRow, TopicsSection
-    from tests.pages.conftest import Opened, OpenPage
 
 pytestmark = pytest.mark.browser
 
@@ -25,7 +14,7 @@ pytestmark = pytest.mark.browser
 ROUNDING = 2 * 2 * 0.5 * 10 ** (1 - DIGITS)
 
 
-def relevance(section: TopicsSection, topic: TopicRow, weight: float) -> dict[str, float]:
+def relevance(section, topic, weight):
     """Sievert & Shirley's (2014) of every word, from numbers that are not rounded."""
     return {
         section.words[w]: weight * math.log(p) + (1 - weight) * math.log(p / section.word_share[w])
@@ -33,11 +22,11 @@ def relevance(section: TopicsSection, topic: TopicRow, weight: float) -> dict[st
     }
 
 
-def shown_words(page: Page) -> list[str]:
+def shown_words(page):
     return page.locator("[data-part=words] th").all_inner_texts()
 
 
-def test_slider_sorts_words_as_a_full_sort_would(opened: Opened, topics: TopicsSection) -> None:
+def test_slider_sorts_words_as_a_full_sort_would(opened, topics):
     page, section = opened.page, topics
     orders = set()
     for index in (0, 5, 11):
@@ -56,17 +45,15 @@ def test_slider_sorts_words_as_a_full_sort_would(opened: Opened, topics: TopicsS
     opened.assert_calm()
 
 
-def test_slider_is_moved_by_keys(page: Page) -> None:
-    slider = page.get_by_role("slider")
-    slider.focus()
+def test_slider_is_moved_by_keys(page):
+    page.get_by_role("slider").focus()
     page.keyboard.press("ArrowRight")
     assert page.locator("[data-part=lambda-value]").inner_text() == "0.61"
     page.keyboard.press("Home")
     assert page.locator("[data-part=lambda-value]").inner_text() == "0.00"
 
 
-def assert_chosen(page: Page, topic: TopicRow) -> None:
-    """All that shows the chosen topic shows this one."""
+def assert_chosen(page, topic):
     assert topic.label in page.locator("[data-part=name]").inner_text()
     pressed = page.locator(".map [aria-pressed=true]")
     assert pressed.count() == 1
@@ -76,7 +63,7 @@ def assert_chosen(page: Page, topic: TopicRow) -> None:
     assert f"topic={topic.number}&" in page.evaluate("location.hash")
 
 
-def test_a_circle_clicked_is_chosen_and_coloured(page: Page, topics: TopicsSection) -> None:
+def test_a_circle_clicked_is_chosen_and_coloured(page, topics):
     topic = topics.topics[4]
     circle = page.locator(f".map [data-gid=topic-{topic.number}]")
     colour = "(each) => getComputedStyle(each).fill"
@@ -86,7 +73,7 @@ def test_a_circle_clicked_is_chosen_and_coloured(page: Page, topics: TopicsSecti
     assert circle.locator("circle").evaluate(colour) != before
 
 
-def test_topics_are_chosen_by_keyboard_on_the_map(page: Page, report: Report) -> None:
+def test_topics_are_chosen_by_keyboard_on_the_map(page, report):
     topics = report.runs[0].topics.topics
     stops = page.locator(".map [tabindex='0'][data-gid]")
     assert stops.count() == 1  # one stop of the tab key
@@ -100,14 +87,13 @@ def test_topics_are_chosen_by_keyboard_on_the_map(page: Page, report: Report) ->
     assert_chosen(page, topics[-1])
 
 
-def test_lists_and_buttons_choose(page: Page, report: Report) -> None:
+def test_lists_and_buttons_choose(page, report):
     topics = report.runs[0].topics.topics
     page.locator("[data-part=topic]").select_option("7")
     assert_chosen(page, topics[7])
     page.get_by_role("button", name="Next topic").click()
     assert_chosen(page, topics[8])
-    previous = page.get_by_role("button", name="Previous topic")
-    previous.focus()
+    page.get_by_role("button", name="Previous topic").focus()
     for _ in range(12):
         page.keyboard.press("Enter")
     assert_chosen(page, topics[0])
@@ -117,7 +103,7 @@ def test_lists_and_buttons_choose(page: Page, report: Report) -> None:
     assert page.evaluate("document.activeElement.dataset.part") == "name"
 
 
-def test_choice_is_announced(page: Page, topics: TopicsSection) -> None:
+def test_choice_is_announced(page, topics):
     page.locator("[data-part=topic]").select_option("3")
     label = topics.topics[3].label
     page.wait_for_function(
@@ -125,13 +111,13 @@ def test_choice_is_announced(page: Page, topics: TopicsSection) -> None:
     )
 
 
-def test_links_lead_to_revisions_in_a_safe_way(page: Page, topics: TopicsSection) -> None:
+def test_links_lead_to_revisions_in_a_safe_way(page, topics):
     link = page.locator("[data-part=typical] a").first
     assert link.get_attribute("href") == topics.topics[0].typical[0].url
     assert link.get_attribute("rel") == "noopener noreferrer"
 
 
-def test_table_sorts_by_number_and_share(page: Page, topics: TopicsSection) -> None:
+def test_table_sorts_by_number_and_share(page, topics):
     table = page.locator("table.all-topics")
     rows = "(table) => [...table.tBodies[0].rows].map((row) => Number(row.dataset.topic))"
     by_share = [topic.number for topic in topics.topics]
@@ -143,7 +129,7 @@ def test_table_sorts_by_number_and_share(page: Page, topics: TopicsSection) -> N
     assert table.evaluate(rows) == by_share
 
 
-def test_revisions_are_cited(page: Page, report: Report) -> None:
+def test_revisions_are_cited(page, report):
     typical = report.runs[0].topics.topics[0].typical[0]
     revision = typical.url.split("oldid=")[1]
     citation = page.locator("[data-part=typical] details.cite").first
@@ -157,7 +143,7 @@ def test_revisions_are_cited(page: Page, report: Report) -> None:
 
 
 @pytest.mark.parametrize("url", ["https://%/?oldid=1", "", "https://a.example/?oldid=1;drop"])
-def test_addresses_that_name_no_revision(open_page: OpenPage, url: str) -> None:
+def test_addresses_that_name_no_revision(open_page, url):
     report = made_up_report(n_topics=2, n_words=60, n_documents=0)
     run = report.runs[0]
     topics = tuple(

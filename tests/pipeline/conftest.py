@@ -16,10 +16,7 @@ from tests.pipeline.support import TINY, TINY_GIBBS, call, logging_restored, mad
 
 @pytest.fixture(scope="session", autouse=True)
 def _annotator_loaded_once():
-    """The English model, which takes as long to load as all else that a command does, is kept.
-
-    Processes that tests start, and workers, load it for themselves.
-    """
+    """Load the English model once; processes that tests start load it for themselves."""
     kept = {}
 
     def load(model, *, noun_chunks=False, **more):
@@ -54,20 +51,17 @@ def _logging_as_before():
 def finished(tmp_path_factory):
     """A directory with a store of twelve real articles and a run `small`; leave it as it is."""
     directory = tmp_path_factory.mktemp("finished")
-    outcome = call("download", "--limit", 12, "--threads", 1, cwd=directory)
-    assert outcome.code == 0, outcome.err
-    outcome = call(
+    call("download", "--limit", 12, "--threads", 1, cwd=directory).succeeded()
+    call(
         *("train", "--articles", "articles", "--run", "small", "--topics", 4, "--seed", 1),
         *("--threads", 1, "--test", 0.3, "--validation", 0.2),
         cwd=directory,
-    )
-    assert outcome.code == 0, outcome.err
+    ).succeeded()
     return directory
 
 
 @pytest.fixture
 def real(finished, tmp_path):
-    """A copy of `finished`."""
     return shutil.copytree(finished, tmp_path / "real")
 
 
@@ -76,14 +70,12 @@ def tiny_finished(tmp_path_factory):
     """A directory with a store of sixty made-up articles in six shards, and a run `tiny`."""
     directory = tmp_path_factory.mktemp("tiny")
     fill_store(directory / "articles", 60)
-    outcome = call("train", "--run", "tiny", *TINY, cwd=directory)
-    assert outcome.code == 0, outcome.err
+    call("train", "--run", "tiny", *TINY, cwd=directory).succeeded()
     return directory
 
 
 @pytest.fixture
 def tiny(tiny_finished, tmp_path):
-    """A copy of `tiny_finished`."""
     return shutil.copytree(tiny_finished, tmp_path / "tiny")
 
 
@@ -91,14 +83,12 @@ def tiny(tiny_finished, tmp_path):
 def tiny_gibbs(tiny_finished, tmp_path_factory):
     """A copy of `tiny_finished` with a run `gibbs` too; leave it as it is."""
     directory = shutil.copytree(tiny_finished, tmp_path_factory.mktemp("gibbs") / "tiny")
-    outcome = call("train", "--run", "gibbs", *TINY_GIBBS, cwd=directory)
-    assert outcome.code == 0, outcome.err
+    call("train", "--run", "gibbs", *TINY_GIBBS, cwd=directory).succeeded()
     return directory
 
 
 @pytest.fixture
 def untouched(tiny):
-    """The same store without its tokens, and no run."""
     shutil.rmtree(tiny / "runs")
     shutil.rmtree(tiny / "articles" / "tokens")
     return tiny
@@ -114,7 +104,6 @@ def zoo_finished(tmp_path_factory):
 
 @pytest.fixture
 def zoo(zoo_finished, tmp_path):
-    """A copy of `zoo_finished`."""
     return shutil.copytree(zoo_finished, tmp_path / "zoo")
 
 

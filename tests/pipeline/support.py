@@ -1,7 +1,5 @@
 """Made-up articles, the command line in this process and in another, and ways to end it."""
 
-from __future__ import annotations
-
 import bz2
 import io
 import json
@@ -34,27 +32,31 @@ MADE_UP = (
 TINY = (*MADE_UP, "--batch-size", "10")
 """Settings under which made-up articles train in a blink."""
 TINY_GIBBS = (*MADE_UP, "--model", "gibbs")
-"""The same for Gibbs sampling."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command left behind."""
-
     code: int
     out: str
     err: str
 
     @property
     def result(self):
-        """Of --json: the one object that stdout holds."""
         found = json.loads(self.out, parse_constant=lambda name: pytest_fail(f"{name} in JSON"))
         assert isinstance(found, dict)
         return found
 
+    def succeeded(self):
+        assert self.code == 0, self.err
+        return self
+
+    def failed(self, code=2):
+        """The error, if the command ended by this code."""
+        assert self.code == code, self
+        return self.error
+
     @property
     def error(self):
-        """The one line in which a command that fails says why."""
         assert self.out == ""
         assert "Traceback" not in self.err
         lines = [line for line in self.err.splitlines() if line.startswith("wikitopics: ")]
@@ -63,12 +65,18 @@ class Outcome:
         return lines[0]
 
 
+class Hostile:
+    """Its pickle makes a directory wherever it is loaded."""
+
+    def __reduce__(self):
+        return os.mkdir, ("executed",)
+
+
 def pytest_fail(message):
     raise AssertionError(message)
 
 
 def clean_environment():
-    """The environment without any setting, but for the place of the cache."""
     return {
         name: text
         for name, text in os.environ.items()
@@ -77,7 +85,6 @@ def clean_environment():
 
 
 def call(*argv, cwd, stdin="", **environment):
-    """`pipeline.cli.main` in this process."""
     out, err = io.StringIO(), io.StringIO()
     clean = clean_environment()
     with (
@@ -100,22 +107,15 @@ def command(*argv):
 
 
 def spawn(*argv, cwd, program=None):
-    """The command as a process of its own, the leader of its own session."""
     clean = clean_environment()
     return subprocess.Popen(
-        [*program, *map(str, argv)] if program else command(*argv),
-        cwd=cwd,
-        env=clean,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [*program, *map(str, argv)] if program else command(*argv), cwd=cwd, env=clean,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
-    )
+    )  # fmt: skip
 
 
 def finish(process, seconds=300):
-    """Wait for the process, and see to it that none of its workers is left."""
     try:
         out, err = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -128,10 +128,7 @@ def finish(process, seconds=300):
 
 
 def session_of(leader):
-    """Processes of the session of `leader` that still run.
-
-    One whose first thread is a zombie runs, and keeps its files, until all its threads are.
-    """
+    """Processes of the session of `leader` that run: until all threads of a process are zombies."""
     found = set()
     for stat in Path("/proc").glob("[0-9]*/task/[0-9]*/stat"):
         try:
@@ -214,8 +211,20 @@ def write_dump(path, number):
     return path
 
 
+def signalled_at(iterate, step, *numbers):
+    """`iterate` of a trainer, in which signals arrive at this step."""
+
+    def iterate_with_signals(*args, **kwargs):
+        for number, each in enumerate(iterate(*args, **kwargs), start=1):
+            if number == step:
+                for signal_number in numbers:
+                    os.kill(os.getpid(), signal_number)
+            yield each
+
+    return iterate_with_signals
+
+
 def arrays_of(model):
-    """The arrays of a model to the bit; its header names the run and is left out."""
     with np.load(model, allow_pickle=False) as archive:
         return {
             name: (archive[name].dtype.str, archive[name].shape, archive[name].tobytes())
@@ -225,13 +234,11 @@ def arrays_of(model):
 
 
 def metrics_of(directory, run):
-    """The checks at validation, as they were written down."""
     path = directory / "runs" / run / "metrics.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def looks_of(directory, run):
-    """The same without what the clock says."""
     of_the_clock = ("seconds", "documents_per_second")
     lines = metrics_of(directory, run)
     return [{n: v for n, v in line.items() if n not in of_the_clock} for line in lines]
@@ -244,10 +251,6 @@ def flip(path, position, bit=0):
 
 
 def files_of(directory):
-    """All files and what they hold.
-
-    Left out are locks, which name the last process, and what a download tells of itself.
-    """
     return {
         str(path.relative_to(directory)): path.read_bytes()
         for path in sorted(directory.rglob("*"))

@@ -16,34 +16,20 @@ import pytest
 from corpora import Article, ArticleStore, writer_lock
 from corpora.articles.manifest import HEADER, ShardEntry, entry_line
 from corpora.files import sha256_of
-from tests.pipeline.support import (
-    TINY,
-    call,
-    command,
-    dump_xml,
-    files_of,
-    finish,
-    spawn,
-    write_dump,
-    write_jsonl,
-)
+from tests.pipeline import support
 
 
 def failed(code, *argv, cwd, stdin=""):
-    outcome = call(*argv, cwd=cwd, stdin=stdin)
+    outcome = support.call(*argv, cwd=cwd, stdin=stdin)
     assert outcome.code == code, outcome
     return outcome.error
 
 
 @pytest.mark.parametrize("source", ["dump", "jsonl"])
-def test_a_missing_file(tmp_path, source):
+def test_a_missing_file_and_a_directory_in_its_place(tmp_path, source):
     error = failed(3, "download", "--source", source, "--input", "nosuch.bz2", cwd=tmp_path)
     assert "nosuch.bz2" in error
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("source", ["dump", "jsonl"])
-def test_a_directory_in_place_of_a_file(tmp_path, source):
     (tmp_path / "there").mkdir()
     assert "there" in failed(3, "download", "--source", source, "--input", "there", cwd=tmp_path)
 
@@ -52,18 +38,17 @@ def test_a_directory_in_place_of_a_file(tmp_path, source):
 @pytest.mark.parametrize("name", ["dump.xml", "dump.xml.bz2", "dump.xml.gz"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_truncated_dump_keeps_what_came_before(tmp_path, name, threads):
-    data = dump_xml(400).encode()
+    data = support.dump_xml(400).encode()
     whole = {".bz2": bz2.compress, ".gz": gzip.compress}.get(Path(name).suffix, bytes)(data)
     (tmp_path / name).write_bytes(whole[: len(whole) * 9 // 10])
     argv = ("download", "--source", "dump", "--input", name, "--threads", threads)
-    error = failed(3, *argv, cwd=tmp_path)
-    assert name in error
+    assert name in failed(3, *argv, cwd=tmp_path)
     store = ArticleStore(tmp_path / "articles")
     store.verify()
     n_kept = len(store)
     assert n_kept > 100 or name.endswith(".bz2")  # bzip2 has blocks of 900 kB
     (tmp_path / name).write_bytes(whole)
-    result = call(*argv, "--json", cwd=tmp_path).result
+    result = support.call(*argv, "--json", cwd=tmp_path).result
     assert (result["added"], result["articles"]) == (400 - n_kept, 400)
 
 
@@ -79,7 +64,7 @@ def test_not_a_dump(tmp_path, content):
 def test_an_empty_file_of_json_lines_adds_nothing(tmp_path):
     (tmp_path / "x.jsonl").write_text("")
     argv = ("download", "--source", "jsonl", "--input", "x.jsonl", "--json")
-    assert call(*argv, cwd=tmp_path).result["articles"] == 0
+    assert support.call(*argv, cwd=tmp_path).result["articles"] == 0
 
 
 @pytest.mark.parametrize(
@@ -96,7 +81,7 @@ def test_an_empty_file_of_json_lines_adds_nothing(tmp_path):
     ],
 )
 def test_a_bad_line_is_named(tmp_path, line, complaint):
-    path = write_jsonl(tmp_path / "x.jsonl", 4)
+    path = support.write_jsonl(tmp_path / "x.jsonl", 4)
     path.write_bytes(path.read_bytes() + line.encode("latin-1") + b"\n")
     error = failed(3, "download", "--source", "jsonl", "--input", "x.jsonl", cwd=tmp_path)
     assert "x.jsonl, line 5: " in error
@@ -107,109 +92,59 @@ def test_a_bad_line_is_named(tmp_path, line, complaint):
 @pytest.mark.parametrize(
     "argv",
     [
-        "download --source jsonl",
-        "download --source dump",
-        "download --input x",
-        "download --limit 0",
-        "download --limit -3",
-        "download --threads 0",
-        "download --source web",
-        "train --topics 0",
-        "train --topics -1",
-        "train --topics abc",
-        "train --topics 2.5",
-        "train --validation 1.5",
-        "train --validation -0.1",
-        "train --validation nan",
-        "train --test 0.6 --validation 0.4",
-        "train --no-above 0",
-        "train --no-above nan",
-        "train --no-above 1.1",
-        "train --no-below 0",
-        "train --keep-n 0",
-        "train --seed -1",
-        "train --seed 1.5",
-        "train --alpha foo",
-        "train --alpha 0",
-        "train --alpha nan",
-        "train --eta -1",
-        "train --batch-size 0",
-        "train --max-e-iterations 0",
-        "train --max-passes 0",
-        "train --e-tolerance -1",
-        "train --learning-decay -1",
-        "train --learning-offset inf",
-        "train --word-budget -1",
-        "train --min-length 0",
-        "train --parts-of-speech NOUN,FOO",
-        "train --parts-of-speech ,",
-        "train --bigram-min-count 0",
-        "train --bigram-threshold 0",
-        "train --bigrams npmi --bigram-threshold 2",
-        "train --bigrams trigrams",
-        "train --documents chapter",
-        "train --early-stopping never",
-        "train --stopping-patience 0",
-        "train --stopping-tolerance -1",
-        "train --stopping-tolerance nan",
-        "train --model quantum",
-        "train --sampler exact-dense",
-        "train --start random",
-        "train --burn-in 3",
-        "train --learn-priors both",
-        "train --model gibbs --batch-size 10",
-        "train --model gibbs --max-e-iterations 5",
-        "train --model gibbs --learning-decay 0.6",
-        "train --model gibbs --follow",
-        "train --model gibbs --alpha learned",
-        "train --model gibbs --eta learned",
-        "train --model gibbs --sampler quick",
-        "train --model gibbs --burn-in 100",
-        "train --model gibbs --burn-in -1",
-        "train --threads 0",
-        "train --run tiny --topics 4",
-        "evaluate tiny --method guess",
-        "evaluate tiny --samples 0",
-        "evaluate tiny --seed -1",
-        "evaluate tiny --threads 0",
-        "topics tiny --words 0",
-        "infer tiny x.txt --words 0",
+        *("download --source jsonl", "download --source dump", "download --input x"),
+        *("download --limit 0", "download --limit -3", "download --threads 0"),
+        *("download --source web", "train --topics 0", "train --topics -1", "train --topics abc"),
+        *("train --topics 2.5", "train --validation 1.5", "train --validation -0.1"),
+        *("train --validation nan", "train --test 0.6 --validation 0.4", "train --no-above 0"),
+        *("train --no-above nan", "train --no-above 1.1", "train --no-below 0", "train --keep-n 0"),
+        *("train --seed -1", "train --seed 1.5", "train --alpha foo", "train --alpha 0"),
+        *("train --alpha nan", "train --eta -1", "train --batch-size 0"),
+        *("train --max-e-iterations 0", "train --max-passes 0", "train --e-tolerance -1"),
+        *("train --learning-decay -1", "train --learning-offset inf", "train --word-budget -1"),
+        *("train --min-length 0", "train --parts-of-speech NOUN,FOO", "train --parts-of-speech ,"),
+        *("train --bigram-min-count 0", "train --bigram-threshold 0"),
+        *("train --bigrams npmi --bigram-threshold 2", "train --bigrams trigrams"),
+        *("train --documents chapter", "train --early-stopping never"),
+        *("train --stopping-patience 0", "train --stopping-tolerance -1"),
+        *("train --stopping-tolerance nan", "train --model quantum", "train --sampler exact-dense"),
+        *("train --start random", "train --burn-in 3", "train --learn-priors both"),
+        *("train --model gibbs --batch-size 10", "train --model gibbs --max-e-iterations 5"),
+        *("train --model gibbs --learning-decay 0.6", "train --model gibbs --follow"),
+        *("train --model gibbs --alpha learned", "train --model gibbs --eta learned"),
+        *("train --model gibbs --sampler quick", "train --model gibbs --burn-in 100"),
+        *("train --model gibbs --burn-in -1", "train --threads 0", "train --run tiny --topics 4"),
+        *("evaluate tiny --method guess", "evaluate tiny --samples 0", "evaluate tiny --seed -1"),
+        *("evaluate tiny --threads 0", "topics tiny --words 0", "infer tiny x.txt --words 0"),
         "infer tiny x.txt --threads 0",
     ],
 )
 def test_settings_that_cannot_be(tiny, argv):
     (tiny / "x.txt").write_text("proton")
-    before = files_of(tiny)
+    before = support.files_of(tiny)
     known = ("--articles", "articles") if argv.startswith("train") and "tiny" not in argv else ()
     error = failed(2, *argv.split(), *known, cwd=tiny)
     option = argv.rpartition("--")[2].split()[0]
     words = {*option.split("-"), option.replace("-", "_")}
     assert any(word in error for word in words), error
-    assert files_of(tiny) == before
+    assert support.files_of(tiny) == before
 
 
 def test_pruning_that_leaves_nothing_names_the_threshold(tiny):
-    error = failed(3, "train", *TINY, "--no-below", 1000, cwd=tiny)
-    assert "no_below = 1000" in error
-    error = failed(3, "train", *TINY, "--no-above", 0.01, cwd=tiny)
-    assert "no_above = 0.01" in error
+    assert "no_below = 1000" in failed(3, "train", *support.TINY, "--no-below", 1000, cwd=tiny)
+    assert "no_above = 0.01" in failed(3, "train", *support.TINY, "--no-above", 0.01, cwd=tiny)
 
 
-def test_a_run_without_a_corpus_may_change_its_model(tiny):
-    """What only the other model has is forgotten with it."""
+def test_a_run_without_a_corpus_may_change_its_model_and_pruning(tiny):
     argv = ("--batch-size", 50, "--no-below", 1000)
-    failed(3, "train", *TINY, "--run", "changed", *argv, cwd=tiny)
+    failed(3, "train", *support.TINY, "--run", "changed", *argv, cwd=tiny)
     argv = ("--model", "gibbs", "--no-below", 2)
-    assert call("train", "--run", "changed", *argv, cwd=tiny).code == 0
+    assert support.call("train", "--run", "changed", *argv, cwd=tiny).code == 0
     settings = tomllib.loads((tiny / "runs/changed/settings.toml").read_text())["train"]
     assert settings["model"] == "gibbs"
     assert "batch_size" not in settings
-
-
-def test_pruning_that_left_nothing_can_be_mended_in_the_same_run(tiny):
-    failed(3, "train", *TINY, "--run", "mended", "--no-below", 1000, cwd=tiny)
-    outcome = call("train", "--run", "mended", "--no-below", 2, "--json", cwd=tiny)
-    assert outcome.code == 0, outcome.err
+    failed(3, "train", *support.TINY, "--run", "mended", "--no-below", 1000, cwd=tiny)
+    support.call("train", "--run", "mended", "--no-below", 2, "--json", cwd=tiny).succeeded()
     settings = tomllib.loads((tiny / "runs/mended/settings.toml").read_text())["train"]
     assert (settings["no_below"], settings["topics"]) == (2, 3)
 
@@ -244,13 +179,11 @@ def test_an_empty_store_does_not_fix_the_language(tmp_path, following):
         assert "annotation" not in json.loads(provenance.read_text())
     else:
         assert not (tmp_path / "runs").exists()
-
     store.append(
         Article(n, 0, f"T {n}", "", "", "hi", "", "\u0928\u0926\u0940 \u092a\u0939\u093e\u0921")
         for n in range(1, 9)
     )
-    outcome = call(*argv, cwd=tmp_path)
-    assert outcome.code == 0, outcome.err
+    support.call(*argv, cwd=tmp_path).succeeded()
     assert json.loads(provenance.read_text())["annotation"]["spacy_model"] == "blank:hi"
 
 
@@ -261,12 +194,9 @@ def test_articles_that_are_all_too_short(tmp_path):
     assert "have no words" in failed(3, *argv, cwd=tmp_path)
 
 
-def test_a_test_part_without_documents(tiny):
-    assert call("train", "--run", "all", *TINY, "--test", 0, cwd=tiny).code == 0
+def test_nothing_to_evaluate_on(tiny):
+    assert support.call("train", "--run", "all", *support.TINY, "--test", 0, cwd=tiny).code == 0
     assert "--test" in failed(2, "evaluate", "all", cwd=tiny)
-
-
-def test_a_store_in_which_no_word_is_known(tiny):
     ArticleStore(tiny / "other").append(
         [Article(1, 0, "A", "", "", "en", "", "A haddock sneezes.")]
     )
@@ -275,7 +205,7 @@ def test_a_store_in_which_no_word_is_known(tiny):
 
 
 def test_a_missing_spacy_model_says_what_to_run(tiny):
-    error = failed(1, "train", *TINY, "--spacy-model", "xx_nosuch_sm", cwd=tiny)
+    error = failed(1, "train", *support.TINY, "--spacy-model", "xx_nosuch_sm", cwd=tiny)
     assert "python -m spacy download xx_nosuch_sm" in error
     assert not (tiny / "runs/online-3").exists()
 
@@ -287,70 +217,56 @@ def test_text_to_infer_that_is_none(tiny):
     assert "'runs'" in failed(3, "infer", "tiny", "runs", cwd=tiny)
 
 
-class _Hostile:
-    """Its pickle makes a file wherever it is loaded without care."""
-
-    def __reduce__(self):
-        return os.mkdir, ("executed",)
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_hostile_shard_is_refused_and_not_run(tmp_path, threads):
     whole = ArticleStore(tmp_path / "articles")
     whole.append([Article(1, 0, "A", "", "", "en", "", "The atom and the laser.")])
     keys = {"format": "wikitopics articles", "version": 1, "keys": [("en", 1)]}
-    for hostile in (pickle.dumps(_Hostile()), pickle.dumps(keys) + pickle.dumps(_Hostile())):
+    evil = pickle.dumps(support.Hostile())
+    for hostile in (evil, pickle.dumps(keys) + evil):
         data = gzip.compress(hostile)
         entry = ShardEntry("000001.pkl.gz", 1, len(data), sha256_of(data))
         (tmp_path / "articles/shards/000001.pkl.gz").write_bytes(data)
         line, _ = entry_line(entry, "")
         (tmp_path / "articles/manifest.jsonl").write_bytes(HEADER + b"\n" + line + b"\n")
         argv = ("train", "--articles", "articles", "--threads", threads)
-        error = failed(3, *argv, cwd=tmp_path)
-        assert "000001.pkl.gz" in error
+        assert "000001.pkl.gz" in failed(3, *argv, cwd=tmp_path)
         assert not (tmp_path / "executed").exists()
-        pickle.loads(hostile[-pickle.dumps(_Hostile()).__len__() :])  # the control: this one runs
+        pickle.loads(hostile[-len(evil) :])  # the control: this one runs
         shutil.rmtree(tmp_path / "executed", ignore_errors=True)
         Path("executed").rmdir()
 
 
-def test_a_store_that_another_process_writes_to(tiny):
+def test_stores_runs_and_tokens_that_another_process_writes_to(tiny):
     with writer_lock(tiny / "articles"):
         error = failed(75, "download", "--limit", 1, cwd=tiny)
     assert str(os.getpid()) in error
     assert "try again" in error
-
-
-def test_a_run_that_another_process_trains(tiny):
     with writer_lock(tiny / "runs/tiny"):
-        error = failed(75, "train", "--run", "tiny", cwd=tiny)
-        assert "try again" in error
-        assert call("topics", "tiny", cwd=tiny).code == 0  # readers need not wait
-        assert call("evaluate", "tiny", cwd=tiny).code == 0
-
-
-def test_tokens_that_another_process_makes(tiny):
+        assert "try again" in failed(75, "train", "--run", "tiny", cwd=tiny)
+        assert support.call("topics", "tiny", cwd=tiny).code == 0  # readers need not wait
+        assert support.call("evaluate", "tiny", cwd=tiny).code == 0
     tokens = next((tiny / "articles/tokens").iterdir())
     next(tokens.glob("*.npz")).unlink()
     with writer_lock(tokens):
-        assert "try again" in failed(75, "train", "--run", "new", *TINY, cwd=tiny)
-    assert call("train", "--run", "new", *TINY, cwd=tiny).code == 0
+        assert "try again" in failed(75, "train", "--run", "new", *support.TINY, cwd=tiny)
+    assert support.call("train", "--run", "new", *support.TINY, cwd=tiny).code == 0
 
 
 @pytest.mark.slow
 def test_two_processes_at_once(untouched):
-    processes = [spawn("train", "--run", "both", *TINY, cwd=untouched) for _ in range(2)]
-    outcomes = [finish(process) for process in processes]
+    processes = [
+        support.spawn("train", "--run", "both", *support.TINY, cwd=untouched) for _ in range(2)
+    ]
+    outcomes = [support.finish(process) for process in processes]
     codes = sorted(outcome.code for outcome in outcomes)
     assert codes[0] == 0
     assert codes[1] in (0, 75)  # 0 if the second came when the first was done
 
 
 def test_a_directory_that_cannot_be_written(tmp_path):
-    """Told of without an import: the package itself may be out of reach by then."""
     program = [
-        sys.executable,
-        "-c",
+        *(sys.executable, "-c"),
         (
             "import contextlib, io, os, sys, tempfile\n"
             "from pipeline.cli import PACKAGES, main\n"
@@ -372,7 +288,7 @@ def test_a_directory_that_cannot_be_written(tmp_path):
     tmp_path.chmod(0o555)
     try:
         argv = ("download", "--source", "jsonl", "--input", "x.jsonl")
-        outcome = finish(spawn(*argv, cwd=tmp_path, program=program))
+        outcome = support.finish(support.spawn(*argv, cwd=tmp_path, program=program))
     finally:
         tmp_path.chmod(0o755)
     assert outcome.code == 1, outcome
@@ -380,9 +296,9 @@ def test_a_directory_that_cannot_be_written(tmp_path):
 
 
 def test_a_dump_through_a_pipe(tmp_path):
-    dump = write_dump(tmp_path / "dump.xml", 5)
+    dump = support.write_dump(tmp_path / "dump.xml", 5)
     done = subprocess.run(
-        command("download", "--source", "dump", "--input", "/dev/stdin", "--json"),
+        support.command("download", "--source", "dump", "--input", "/dev/stdin", "--json"),
         input=dump.read_bytes(), capture_output=True, cwd=tmp_path, check=False,
     )  # fmt: skip
     assert json.loads(done.stdout)["articles"] == 5

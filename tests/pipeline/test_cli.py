@@ -1,5 +1,3 @@
-"""Every command from end to end: what is printed where, and what it says."""
-
 import argparse
 import shlex
 import signal
@@ -19,30 +17,24 @@ COMMANDS = (
 )
 
 
-def succeeded(outcome):
-    assert outcome.code == 0, outcome.err
-    return outcome
-
-
 def test_download_of_the_sample(tmp_path):
-    outcome = succeeded(call("download", "--limit", 3, "--threads", 1, cwd=tmp_path))
+    outcome = call("download", "--limit", 3, "--threads", 1, cwd=tmp_path).succeeded()
     assert outcome.out == "articles: 3 articles added, 3 in all\n"
-    outcome = succeeded(call("download", "--limit", 5, "--threads", 1, "--json", cwd=tmp_path))
+    outcome = call("download", "--limit", 5, "--threads", 1, "--json", cwd=tmp_path).succeeded()
     assert outcome.result == {"output": "articles", "added": 2, "already_there": 3, "articles": 5}
     titles = [article.title for article in ArticleStore(tmp_path / "articles")]
-    assert titles[:2] == ["Anarchism", "Autism"]
-    assert len(titles) == 5
+    assert (titles[:2], len(titles)) == (["Anarchism", "Autism"], 5)
 
 
 def test_download_of_json_lines(tmp_path):
     write_jsonl(tmp_path / "texts.jsonl", 7)
     argv = ("download", "--source", "jsonl", "--input", "texts.jsonl", "--output", "de")
-    result = succeeded(call(*argv, "--language", "de", "--json", cwd=tmp_path)).result
+    result = call(*argv, "--language", "de", "--json", cwd=tmp_path).succeeded().result
     assert result == {"output": "de", "added": 7, "already_there": 0, "articles": 7}
     assert {article.language for article in ArticleStore(tmp_path / "de")} == {"de"}
     assert (
         "0 articles added, 7 skipped as already there, 7 in all"
-        in succeeded(call(*argv, "--language", "de", cwd=tmp_path)).out
+        in call(*argv, "--language", "de", cwd=tmp_path).succeeded().out
     )
 
 
@@ -50,17 +42,16 @@ def test_download_of_json_lines(tmp_path):
 def test_download_of_a_dump(tmp_path, name):
     write_dump(tmp_path / name, 5)
     argv = ("download", "--source", "dump", "--input", name, "--threads", 1, "--json")
-    assert succeeded(call(*argv, cwd=tmp_path)).result["added"] == 5
+    assert call(*argv, cwd=tmp_path).succeeded().result["added"] == 5
     first = next(iter(ArticleStore(tmp_path / "articles")))
     assert (first.document_id, first.url) == ("en:1", "https://en.wikipedia.org/wiki/Article_1")
     assert first.text.startswith("Article It is the ")
 
 
 def test_train_prints_topics_and_where_they_are(tiny):
-    plain = succeeded(call("train", "--run", "a", *TINY, cwd=tiny))
+    plain = call("train", "--run", "a", *TINY, cwd=tiny).succeeded()
     lines = plain.out.splitlines()
-    assert lines[0].split() == ["topic", "share", "words"]
-    assert len(lines[1:4]) == 3
+    assert (lines[0].split(), len(lines[1:4])) == (["topic", "share", "words"], 3)
     assert "validation perplexity" in lines[5]
     assert ": check " in lines[5]
     assert lines[6].startswith("runs/a: ")
@@ -68,8 +59,7 @@ def test_train_prints_topics_and_where_they_are(tiny):
     made = {path.name for path in (tiny / "runs/a").iterdir()}
     assert made >= {"settings.toml", "model.npz", "metrics.jsonl", "topics.txt", "provenance.json"}
     assert (tiny / "runs/a/topics.txt").read_text() == "\n".join(lines[:4]) + "\n"
-
-    result = succeeded(call("train", "--run", "b", "--json", *TINY, cwd=tiny)).result
+    result = call("train", "--run", "b", "--json", *TINY, cwd=tiny).succeeded().result
     assert (result["run"], result["path"], result["seed"]) == ("b", "runs/b", 5)
     assert len(result["topics"]) == 3
     assert sum(row["prevalence"] for row in result["topics"]) == pytest.approx(1)
@@ -78,16 +68,15 @@ def test_train_prints_topics_and_where_they_are(tiny):
 @pytest.mark.parametrize("method", ["completion", "variational-bound"])
 def test_evaluate_on_the_test_part(finished, method):
     argv = ("evaluate", "small", "--method", method, "--threads", 1)
-    result = succeeded(call(*argv, "--json", cwd=finished)).result
-    assert result["method"] == method
-    assert result["articles"] == 3
+    result = call(*argv, "--json", cwd=finished).succeeded().result
+    assert (result["method"], result["articles"]) == (method, 3)
     assert result["documents"] == 36
     assert 50 < result["perplexity"] < 500  # of 274 words, learned from few
     assert result["perplexity"] == pytest.approx(2 ** result["bits_per_word"])
     assert result["perplexity_standard_error"] > 0
     assert result["tokens_scored"] <= result["tokens"]
     assert 0 < result["unknown_share"] < 1
-    plain = succeeded(call(*argv, cwd=finished))
+    plain = call(*argv, cwd=finished).succeeded()
     assert f"held-out perplexity {result['perplexity']:.1f} ± " in plain.out
     assert f"{result['tokens_scored']:,} of {result['tokens']:,} tokens scored" in plain.out
 
@@ -99,24 +88,23 @@ def test_evaluate_on_another_store(tiny, method):
     write_jsonl(tiny / "other.jsonl", 9, seed=1, first_id=1001)
     call("download", "--source", "jsonl", "--input", "other.jsonl", "--output", "other", cwd=tiny)
     argv = ("evaluate", "tiny", "--articles", "other", "--method", method, "--threads", 1)
-    result = succeeded(call(*argv, "--json", cwd=tiny)).result
+    result = call(*argv, "--json", cwd=tiny).succeeded().result
     assert (result["scored"], result["articles"], result["documents"]) == ("other", 9, 9)
-    assert "9 articles, other" in succeeded(call(*argv, cwd=tiny)).out
+    assert "9 articles, other" in call(*argv, cwd=tiny).succeeded().out
 
 
 def test_what_a_run_was_trained_with_is_not_held_out(tiny):
-    own = succeeded(call("evaluate", "tiny", "--json", cwd=tiny)).result
+    own = call("evaluate", "tiny", "--json", cwd=tiny).succeeded().result
     argv = ("evaluate", "tiny", "--articles", "articles", "--threads", 1)
-    result = succeeded(call(*argv, "--json", cwd=tiny)).result
-    assert result["left_out"] == 60 - own["documents"]
-    assert result["perplexity"] == own["perplexity"]
-    assert f"left out: {result['left_out']} documents" in succeeded(call(*argv, cwd=tiny)).out
+    result = call(*argv, "--json", cwd=tiny).succeeded().result
+    assert (result["left_out"], result["perplexity"]) == (60 - own["documents"], own["perplexity"])
+    assert f"left out: {result['left_out']} documents" in call(*argv, cwd=tiny).succeeded().out
 
 
 def test_evaluate_depends_on_its_seed_alone(tiny):
     def perplexity(*argv):
         return float(
-            succeeded(call("evaluate", "tiny", "--json", *argv, cwd=tiny)).result["perplexity"]
+            call("evaluate", "tiny", "--json", *argv, cwd=tiny).succeeded().result["perplexity"]
         )
 
     assert perplexity("--threads", 1) == perplexity("--threads", 3)
@@ -125,12 +113,11 @@ def test_evaluate_depends_on_its_seed_alone(tiny):
 
 
 def test_topics(finished):
-    result = succeeded(call("topics", "small", "--words", 3, "--json", cwd=finished)).result
-    assert result["run"] == "small"
-    assert [len(row["words"]) for row in result["topics"]] == [3] * 4
+    result = call("topics", "small", "--words", 3, "--json", cwd=finished).succeeded().result
+    assert (result["run"], [len(row["words"]) for row in result["topics"]]) == ("small", [3] * 4)
     shares = [row["prevalence"] for row in result["topics"]]
     assert shares == sorted(shares, reverse=True)
-    plain = succeeded(call("topics", "small", "--words", 3, cwd=finished)).out.splitlines()
+    plain = call("topics", "small", "--words", 3, cwd=finished).succeeded().out.splitlines()
     assert [line.split()[0] for line in plain[1:]] == [str(r["topic"]) for r in result["topics"]]
 
 
@@ -143,14 +130,8 @@ def test_infer(tiny):
     (tiny / "music.txt").write_text("A guitar, a piano and a violin; the orchestra. Unheard-of!")
     (tiny / "empty.txt").write_text("")
     argv = ("infer", "tiny", "music.txt", "-", "empty.txt", "--threads", 1)
-    result = succeeded(
-        call(
-            *argv,
-            "--json",
-            cwd=tiny,
-            stdin="It is the proton of an atom. The atom is the electron.",
-        )
-    ).result
+    text = "It is the proton of an atom. The atom is the electron."
+    result = call(*argv, "--json", cwd=tiny, stdin=text).succeeded().result
     music, physics, empty = result["texts"]
     assert [text["file"] for text in result["texts"]] == ["music.txt", "-", "empty.txt"]
     assert (music["tokens"], physics["tokens"], empty["tokens"]) == (4, 4, 0)
@@ -163,29 +144,28 @@ def test_infer(tiny):
     assert shares[0] != shares[1]
     assert max(shares[0].values()) > 0.5
     assert list(shares[2].values()) == pytest.approx([1 / 3] * 3)
-    plain = succeeded(call(*argv, cwd=tiny, stdin="It is the proton."))
+    plain = call(*argv, cwd=tiny, stdin="It is the proton.").succeeded()
     assert "-: 1 known words, 0 unknown" in plain.out
 
 
 @pytest.mark.parametrize("argv", ["train --run tiny", "topics tiny", "download --limit 1"])
 def test_quiet_leaves_only_the_result(tiny, argv):
-    outcome = succeeded(call(*shlex.split(argv), "--quiet", cwd=tiny))
+    outcome = call(*shlex.split(argv), "--quiet", cwd=tiny).succeeded()
     assert outcome.err == ""
     assert outcome.out
 
 
 def test_quiet_training_says_nothing_on_stderr(tiny):
-    outcome = succeeded(call("train", "--run", "hush", "--quiet", "--json", *TINY, cwd=tiny))
-    assert outcome.err == ""
-    assert outcome.result["run"] == "hush"
+    outcome = call("train", "--run", "hush", "--quiet", "--json", *TINY, cwd=tiny).succeeded()
+    assert (outcome.err, outcome.result["run"]) == ("", "hush")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_names_every_option(tmp_path, name):
-    outcome = succeeded(call(name, "--help", cwd=tmp_path))
+    outcome = call(name, "--help", cwd=tmp_path).succeeded()
     assert "--json" in outcome.out
     assert outcome.err == ""
-    assert all(each in succeeded(call("--help", cwd=tmp_path)).out for each in COMMANDS)
+    assert all(each in call("--help", cwd=tmp_path).succeeded().out for each in COMMANDS)
 
 
 def test_nothing_heavy_is_imported_for_help_or_a_mistake(tmp_path):
@@ -202,15 +182,13 @@ def test_nothing_heavy_is_imported_for_help_or_a_mistake(tmp_path):
 
 
 def test_version(tmp_path):
-    outcome = succeeded(call("--version", cwd=tmp_path))
-    assert outcome.out.startswith("wikitopics 0.")
+    assert call("--version", cwd=tmp_path).succeeded().out.startswith("wikitopics 0.")
 
 
 @pytest.mark.parametrize("argv", ["", "nonsense", "train --nonsense 1", "topics", "infer tiny"])
 def test_usage_errors_of_the_parser(tmp_path, argv):
     outcome = call(*shlex.split(argv), cwd=tmp_path)
-    assert outcome.code == 2
-    assert outcome.out == ""
+    assert (outcome.code, outcome.out) == (2, "")
     assert "error:" in outcome.err.splitlines()[-1]
 
 
@@ -223,12 +201,9 @@ def test_every_setting_has_help():
 
 
 def test_a_process_of_its_own_prints_the_result_alone_on_stdout(tiny):
-    outcome = succeeded(finish(spawn("topics", "tiny", "--json", cwd=tiny)))
-    assert outcome.result["run"] == "tiny"
-    assert outcome.err == ""
-    outcome = finish(spawn("topics", "nosuch", "--json", cwd=tiny))
-    assert outcome.code == 2
-    assert "there are tiny" in outcome.error
+    outcome = finish(spawn("topics", "tiny", "--json", cwd=tiny)).succeeded()
+    assert (outcome.result["run"], outcome.err) == ("tiny", "")
+    assert "there are tiny" in finish(spawn("topics", "nosuch", "--json", cwd=tiny)).failed()
 
 
 def test_head_closes_the_pipe(tiny):
@@ -242,8 +217,6 @@ def test_head_closes_the_pipe(tiny):
 
 @pytest.mark.parametrize("wrapped", [True, False])
 def test_an_interrupt_that_a_kernel_has_wrapped(wrapped, monkeypatch, capsys):
-    """As CPython does when a signal comes while a compiled function makes its result."""
-
     def runner(*_):
         cause = Interrupted(signal.SIGTERM) if wrapped else ValueError("none")
         raise SystemError("returned a result with an exception set") from cause

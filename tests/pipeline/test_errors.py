@@ -1,5 +1,3 @@
-"""Which exit code an error means."""
-
 import errno
 import importlib
 

@@ -1,7 +1,4 @@
-"""A family that only tests know is trained, resumed, chosen, scored and reported like others.
-
-`tests.unigrams` is two modules and an entry in each registry: no other code knows of it.
-"""
+"""A family that only tests know, `tests.unigrams`, is trained, chosen, scored and reported."""
 
 import shutil
 import sys
@@ -49,16 +46,13 @@ def _registered(monkeypatch):
 
 @pytest.fixture
 def trained(tiny_finished, tmp_path):
-    """Made-up articles, an LDA run `tiny`, and a mixture of unigrams, `mixture`."""
     directory = shutil.copytree(tiny_finished, tmp_path / "trained")
-    outcome = call(*TRAIN, "--run", "mixture", cwd=directory)
-    assert outcome.code == 0, outcome.err
+    call(*TRAIN, "--run", "mixture", cwd=directory).succeeded()
     return directory
 
 
 def test_it_learns_the_themes(trained):
-    topics = load_model(trained / "runs/mixture/model.npz").topics
-    assert isinstance(topics, UnigramMixture)
+    assert isinstance(load_model(trained / "runs/mixture/model.npz").topics, UnigramMixture)
     outcome = call("topics", "mixture", "--words", 5, "--json", cwd=trained)
     themes = [set(theme.split()) for theme in THEMES]
     found = [set(row["words"]) for row in outcome.result["topics"]]
@@ -84,11 +78,9 @@ def test_killed_and_resumed(trained, n_steps):
     driver = trained / "driver.py"
     driver.write_text(DRIVER.format(root=str(ROOT), n_steps=n_steps))
     program = [sys.executable, str(driver)]
-    outcome = finish(spawn(*TRAIN, "--run", "killed", cwd=trained, program=program))
-    assert outcome.code == -9
+    assert finish(spawn(*TRAIN, "--run", "killed", cwd=trained, program=program)).code == -9
     assert (trained / "runs/killed/checkpoints/latest.npz").exists()
-    resumed = call("train", "--run", "killed", cwd=trained)
-    assert "going on after" in resumed.err
+    assert "going on after" in call("train", "--run", "killed", cwd=trained).err
     whole, parts = (arrays_of(trained / f"runs/{run}/model.npz") for run in ("mixture", "killed"))
     assert whole == parts
 
@@ -96,9 +88,7 @@ def test_killed_and_resumed(trained, n_steps):
 def test_it_is_scored_beside_others(trained):
     result = call("evaluate", "mixture", "--json", cwd=trained).result
     assert (result["family"], result["method"], result["direction"]) == (
-        "unigrams",
-        "exact",
-        "exact",
+        *("unigrams", "exact", "exact"),
     )
     run = LoadedRun(RunDirectory(trained / "runs/mixture"))
     expected = log_likelihood(run.model.topics, run.parts.test.counts)
@@ -114,27 +104,21 @@ def test_it_is_scored_beside_others(trained):
         (("--certify",), "no documents can be simulated from it"),
         (("--convention", "bag-and-length"), "does not say how long documents are"),
     ):
-        refused = call("evaluate", "mixture", *argv, cwd=trained)
-        assert refused.code == 2
-        assert message in refused.error
+        assert message in call("evaluate", "mixture", *argv, cwd=trained).failed()
 
 
 def test_models_of_other_words_are_compared_by_those_of_both(trained):
-    """The wider vocabulary pays for words that are not scored, and does not when restricted."""
     argv = [*TRAIN, "--run", "few", "--keep-n", 20]
     assert call(*argv, cwd=trained).code == 0
     result = call("evaluate", "mixture", "few", "--json", cwd=trained).result
     shares = {row["model"]: row["probability_of_scored_words"] for row in result["models"]}
     assert shares["few"] == pytest.approx(1.0)
     assert 0.1 < shares["mixture"] < 0.95
-    outcome = call("report", "mixture", "few", "--page-only", "-o", "page.html", cwd=trained)
-    assert outcome.code == 0, outcome.err
-    page = (trained / "page.html").read_text()
-    assert "With each model restricted to the scored words" in page
+    call("report", "mixture", "few", "--page-only", "-o", "page.html", cwd=trained).succeeded()
+    assert "With each model restricted to the scored words" in (trained / "page.html").read_text()
 
 
 def test_its_likelihood_is_a_probability(trained):
-    """Over all documents of two words of four."""
     rng = np.random.default_rng(0)
     topics = UnigramMixture(rng.dirichlet(np.ones(4), 3), rng.dirichlet(np.ones(3)))
     pairs = np.eye(4, dtype=int)[:, None] + np.eye(4, dtype=int)[None]
@@ -142,32 +126,22 @@ def test_its_likelihood_is_a_probability(trained):
     assert np.exp(found.log_likelihood).sum() == pytest.approx(1.0, rel=1e-12)
 
 
-def test_the_number_of_topics_is_chosen(trained):
+def test_topics_are_chosen_and_inferred_and_other_settings_refused(trained):
     argv = ("select", *MADE_UP, "--model", "unigrams")
     argv = tuple("2,3" if each == "3" else str(each) for each in argv)
-    outcome = call(*argv, "--test", 0.3, cwd=trained)
-    assert outcome.code == 0, outcome.err
-    assert "exact on the test part" in outcome.out
-
-
-def test_topics_of_new_texts(trained):
+    assert "exact on the test part" in call(*argv, "--test", 0.3, cwd=trained).succeeded().out
     (trained / "new.txt").write_text("The river of the lake is the mountain of the forest.")
     (text,) = call("infer", "mixture", "new.txt", "--json", cwd=trained).result["texts"]
     assert sum(row["proportion"] for row in text["topics"]) == pytest.approx(1.0)
     assert text["topics"][0]["proportion"] > 0.5
+    error = call(*TRAIN, "--run", "x", "--penalty", 0.1, cwd=trained).failed()
+    assert "--penalty is for --model poisson-mrf, not unigrams" in error
 
 
 def test_it_is_reported_alone_and_beside_lda(trained):
     for runs in (("mixture",), ("mixture", "tiny")):
-        outcome = call("report", *runs, "--page-only", "-o", "page.html", cwd=trained)
-        assert outcome.code == 0, outcome.err
+        call("report", *runs, "--page-only", "-o", "page.html", cwd=trained).succeeded()
         page = (trained / "page.html").read_text()
         assert "Mixture of unigrams, EM" in page
         assert "The sum over all topics of a document." in page
         assert "likelihood of whole documents" in page
-
-
-def test_settings_of_other_models_are_refused(trained):
-    outcome = call(*TRAIN, "--run", "x", "--penalty", 0.1, cwd=trained)
-    assert outcome.code == 2
-    assert "--penalty is for --model poisson-mrf, not unigrams" in outcome.error

@@ -1,5 +1,3 @@
-"""Bars where somebody checks, lines where nobody does, silence where it was asked for."""
-
 import fcntl
 import io
 import os
@@ -40,7 +38,6 @@ class Terminal(io.StringIO):
 
 
 def shown(stream, *, quiet=False, fail=False):
-    """What one stage of two steps, shown without delay, writes to `stream`."""
     with (
         logging_restored(),
         mock.patch.object(sys, "stderr", stream),
@@ -65,16 +62,13 @@ def test_a_terminal_gets_a_bar():
     assert "digging: 100%" in text
 
 
-def test_a_file_gets_lines():
+def test_a_file_gets_lines_and_none_says_done_if_a_stage_fails():
     text = shown(io.StringIO())
     assert "\r" not in text
     lines = text.splitlines()
     assert lines[0].startswith("digging: 40 %, 4 of 10 holes")
     assert lines[-1].startswith("digging: 100 %, 10 of 10 holes")
     assert lines[-1].endswith("ten")
-
-
-def test_a_stage_that_fails_does_not_claim_to_be_done():
     assert "100" not in shown(io.StringIO(), fail=True)
 
 

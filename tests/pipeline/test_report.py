@@ -1,5 +1,3 @@
-"""`report`: what it writes and where, what it refuses, and what it does without a store."""
-
 import json
 import shutil
 
@@ -14,11 +12,9 @@ QUICK = ("--threads", 1, "--documents", 2, "--scored", 5)
 
 @pytest.fixture(scope="module")
 def reported(tiny_gibbs, tmp_path_factory):
-    """A copy of `tiny_gibbs` with a report of each run and one of both; leave it as it is."""
     directory = shutil.copytree(tiny_gibbs, tmp_path_factory.mktemp("reported") / "tiny")
     for names in (["tiny"], ["tiny", "gibbs"]):
-        outcome = call("report", *names, *QUICK, cwd=directory, WIKITOPICS_CACHE="cache")
-        assert outcome.code == 0, outcome.err
+        call("report", *names, *QUICK, cwd=directory, WIKITOPICS_CACHE="cache").succeeded()
     return directory
 
 
@@ -28,7 +24,6 @@ def copied(reported, tmp_path):
 
 
 def data_of(page):
-    """What the page's script reads."""
     text = page.read_text("utf-8")
     start = text.index('id="page-data">') + len('id="page-data">')
     found = json.loads(text[start : text.index("</script>", start)])
@@ -53,25 +48,21 @@ def test_equal_runs_give_equal_pages(copied):
     argv = ("report", "tiny", *QUICK, "--page-only", "--json")
     outcome = call(*argv, cwd=copied, WIKITOPICS_CACHE="cache")  # as seconds would differ
     assert outcome.result == {
-        "page": "runs/tiny/report.html",
-        "bytes": len(before),
-        "runs": ["tiny"],
-        "figures": [],
-    }
+        "page": "runs/tiny/report.html", "bytes": len(before), "runs": ["tiny"], "figures": [],
+    }  # fmt: skip
     assert (copied / "runs/tiny/report.html").read_bytes() == before
 
 
 def test_the_page_goes_where_it_is_to(copied):
-    outcome = call("report", "tiny", *QUICK, "--page-only", "-o", "a b.html", cwd=copied)
-    assert outcome.code == 0, outcome.err
+    argv = ("report", "tiny", *QUICK, "--page-only", "-o", "a b.html")
+    outcome = call(*argv, cwd=copied).succeeded()
     assert "report: a b.html (0." in outcome.out
     assert (copied / "a b.html").exists()
 
 
 def test_as_many_samples_as_are_asked_for(copied):
     argv = ("report", *QUICK, "--page-only", "--samples", 7)
-    outcome = call(*argv, "tiny", "gibbs", cwd=copied)
-    assert outcome.code == 0, outcome.err
+    call(*argv, "tiny", "gibbs", cwd=copied).succeeded()
     text = (copied / "report.html").read_text("utf-8")
     assert " 7 samples per document." in text
     assert "100 samples per document." not in text
@@ -84,8 +75,7 @@ def test_as_many_samples_as_are_asked_for(copied):
 
 def test_without_the_store_the_page_says_so(copied):
     shutil.rmtree(copied / "articles")
-    outcome = call("report", "tiny", *QUICK, "--page-only", cwd=copied)
-    assert outcome.code == 0, outcome.err
+    call("report", "tiny", *QUICK, "--page-only", cwd=copied).succeeded()
     text = (copied / "runs/tiny/report.html").read_text("utf-8")
     assert "articles" in text
     assert "without" in text
@@ -97,8 +87,7 @@ def test_without_the_store_the_page_says_so(copied):
 def test_from_another_directory_the_store_is_found(copied, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    outcome = call("report", copied / "runs/tiny", *QUICK, "--page-only", cwd=elsewhere)
-    assert outcome.code == 0, outcome.err
+    call("report", copied / "runs/tiny", *QUICK, "--page-only", cwd=elsewhere).succeeded()
     (run,) = data_of(copied / "runs/tiny/report.html")["runs"]  # type: ignore[misc]
     assert all(document["isText"] for document in run["documents"])  # type: ignore[has-type]
 
@@ -119,16 +108,12 @@ def test_from_another_directory_the_store_is_found(copied, tmp_path):
     ],
 )
 def test_what_makes_no_sense_is_refused(reported, argv, message):
-    outcome = call("report", *argv, cwd=reported)
-    assert outcome.code == 2
-    assert message in outcome.error
+    assert message in call("report", *argv, cwd=reported).failed()
 
 
 def test_a_run_that_is_not_done(copied):
     (copied / "runs/tiny/model.npz").unlink()
-    outcome = call("report", "tiny", cwd=copied)
-    assert outcome.code == 2
-    assert "has no model yet" in outcome.error
+    assert "has no model yet" in call("report", "tiny", cwd=copied).failed()
 
 
 @pytest.mark.parametrize(
@@ -142,6 +127,4 @@ def test_a_run_that_is_not_done(copied):
 )
 def test_a_damaged_run_is_bad_data(copied, name, damage):
     (copied / "runs/tiny" / name).write_text(damage)
-    outcome = call("report", "tiny", *QUICK, "--page-only", cwd=copied)
-    assert outcome.code == 3
-    assert name in outcome.error
+    assert name in call("report", "tiny", *QUICK, "--page-only", cwd=copied).failed(3)

@@ -1,5 +1,3 @@
-"""An interrupt that comes while Python is still importing ends a command like any other."""
-
 import signal
 import sys
 import tomllib
@@ -22,7 +20,6 @@ except BaseException:  # as a library may that tries what it finds
 
 
 def installed_command():
-    """What a package installer makes of `wikitopics` in pyproject.toml."""
     with (ROOT / "pyproject.toml").open("rb") as stream:
         module, function = tomllib.load(stream)["project"]["scripts"]["wikitopics"].split(":")
     program = f"import sys; from {module} import {function}; sys.exit({function}())"
@@ -44,13 +41,11 @@ def test_an_interrupt_while_a_command_imports(tmp_path, number):
     signalled = SIGNALLED.partition("try:")[0] + f"os.kill(os.getpid(), signal.{number.name})\n"
     (tmp_path / "numba.py").write_text(signalled + "time.sleep(60)\n")
     outcome = finish(spawn("topics", "nosuch", cwd=tmp_path))
-    assert outcome.code == 128 + number
-    assert len(outcome.err.splitlines()) == 1
+    assert (outcome.code, len(outcome.err.splitlines())) == (128 + number, 1)
 
 
 @pytest.mark.parametrize("program", [command, installed_command])
 def test_a_command_that_nothing_interrupts(tmp_path, program):
-    outcome = finish(spawn("--version", cwd=tmp_path, program=program()))
-    assert outcome.code == 0
+    outcome = finish(spawn("--version", cwd=tmp_path, program=program())).succeeded()
     assert outcome.out.startswith("wikitopics 0.")
     assert outcome.err == ""

@@ -1,14 +1,12 @@
-"""ATTRIBUTION names every source of the store's articles, and can be read back."""
-
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora import Article, ArticleStore
 from corpora.articles import attribution as attribution_module
 from corpora.articles import writer as writer_module
-from corpora.articles.article import Article
 from corpora.articles.attribution import (
     INCOMPLETE,
     MAX_SOURCES,
@@ -18,10 +16,13 @@ from corpora.articles.attribution import (
     read_attribution,
     source_of,
 )
-from corpora.articles.store import ArticleStore
 
 EN, DE = "https://en.wikipedia.org", "https://de.wikipedia.org"
 CC = "CC BY-SA 4.0"
+anything = st.text(st.characters(exclude_categories=()))
+fields = anything | st.sampled_from(
+    ["", UNKNOWN, "a  b", "    x  y  z", "a\nb", "x" * 500, "\u202eevil", "LANGUAGE", INCOMPLETE]
+)
 
 
 def article(page_id, site=EN, language="en", license_name=CC):
@@ -86,8 +87,7 @@ def test_it_is_there_before_the_first_article_is(store, monkeypatch):
 @pytest.mark.parametrize("left", [None, b"", b"\xff\x00 junk", b"    en  x", b"all lines gone\n"])
 def test_what_the_articles_say_counts_where_it_is_gone(store, left):
     store.append([article(1), article(2, DE, "de"), article(3, "", "fr", "")])
-    whole = text_of(store)
-    file = store.path / "ATTRIBUTION"
+    whole, file = text_of(store), store.path / "ATTRIBUTION"
     file.unlink()
     if left is not None:
         file.write_bytes(left)
@@ -160,12 +160,6 @@ def test_a_directory_in_its_place_is_an_error_that_names_it(store):
 )
 def test_sites(url, site):
     assert source_of(replace(article(1), url=url)) == Source("en", site, CC)
-
-
-anything = st.text(st.characters(exclude_categories=()))
-fields = anything | st.sampled_from(
-    ["", UNKNOWN, "a  b", "    x  y  z", "a\nb", "x" * 500, "\u202eevil", "LANGUAGE", INCOMPLETE]
-)
 
 
 @given(st.lists(st.tuples(fields, fields | fields.map("https://".__add__), fields), min_size=1))

@@ -1,5 +1,3 @@
-"""What is read from search-index dumps, and what is refused."""
-
 import bz2
 import gzip
 import json
@@ -22,6 +20,7 @@ from corpora.articles.cirrus_json import (
     usual_wikitext,
 )
 
+NAME = "dump.json"
 WIKITEXT = """{{Infobox city|name=Bern}}
 [[File:Bern.jpg|thumb|A caption]]
 '''Bern''' is a city.<ref>A book</ref>
@@ -41,19 +40,11 @@ EXTRACTED = "Bern is a city. It was founded in 1191. A book A site"  # as the se
 
 def document(**fields):
     usual = {
-        "title": "Bern",
-        "namespace": 0,
-        "wiki": "enwiki",
-        "language": "en",
-        "version": 99,
-        "timestamp": "2026-08-16T01:02:03Z",
-        "content_model": "wikitext",
-        "category": ["Cities"],
-        "source_text": WIKITEXT,
-        "text": EXTRACTED,
-        "opening_text": "Bern is a city.",
+        "title": "Bern", "namespace": 0, "wiki": "enwiki", "language": "en", "version": 99,
+        "timestamp": "2026-08-16T01:02:03Z", "content_model": "wikitext", "category": ["Cities"],
+        "source_text": WIKITEXT, "text": EXTRACTED, "opening_text": "Bern is a city.",
         "auxiliary_text": ["A caption"],
-    }
+    }  # fmt: skip
     return {name: value for name, value in (usual | fields).items() if value is not ...}
 
 
@@ -62,19 +53,7 @@ def pair(number=12, action="index", **fields):
 
 
 @pytest.fixture
-def write(tmp_path):
-    def write(content, name="dump.json"):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
-@pytest.fixture
 def read(write):
-    """What one document gives."""
-
     def read(choice="auto", /, **fields):
         [record] = read_records(write(pair(**fields)))
         return read_document(record, choice)
@@ -98,20 +77,16 @@ def read_until_error(path):
 
 def test_every_field(read):
     article = read()
-    assert article.page_id == 12
-    assert article.revision_id == 99
-    assert article.title == "Bern"
-    assert article.url == "https://en.wikipedia.org/wiki/Bern"
-    assert article.timestamp == "2026-08-16T01:02:03Z"
-    assert article.language == "en"
+    assert (article.page_id, article.revision_id) == (12, 99)
+    assert (article.title, article.url) == ("Bern", "https://en.wikipedia.org/wiki/Bern")
+    assert (article.timestamp, article.language) == ("2026-08-16T01:02:03Z", "en")
     assert article.license == "CC BY-SA 4.0"
     assert article.text == "Bern is a city.\n\n== History ==\n\nIt was founded in 1191."
 
 
 def test_both_forms_of_dumps(write):
     old = '{"index":{"_type":"page","_id":"12","_index":"enwiki_content_166"}}\n'
-    new = '{"index":{"_id":13}}\n'
-    text = json.dumps(document()) + "\n"
+    new, text = '{"index":{"_id":13}}\n', json.dumps(document()) + "\n"
     path = write(old + text + new + text)
     assert [article.page_id for article in articles(path)] == [12, 13]
 
@@ -126,15 +101,12 @@ def test_what_is_no_article(read):
     assert read(title=...) == Skipped("no text", "12")
 
 
-def test_the_choice_of_text(read):
+def test_the_choice_of_text_and_where_the_document_says_little(read):
     lead = "Bern is a city.\n\nIt was founded in 1191. A book A site"
     assert read("extracted").text == lead
     assert read("auto", source_text=...).text == lead
     assert read("wikitext", source_text=...) == Skipped("no text", "Bern")
     assert read("wikitext").text == read("auto").text
-
-
-def test_where_the_document_says_little(read):
     keys = "version", "timestamp", "language", "namespace", "category", "content_model"
     article = read(**dict.fromkeys(keys, ...))
     assert (article.revision_id, article.timestamp, article.language) == (0, "", "en")
@@ -142,13 +114,10 @@ def test_where_the_document_says_little(read):
     assert (article.language, article.url, article.license) == ("und", "", "")
 
 
-def test_the_wiki_may_be_named_by_the_index(write):
+def test_wiki_of_the_index_and_page_id_of_the_document(write):
     action = '{"index":{"_id":"12","_index":"zh_min_nanwiki_content_1658"}}\n'
     path = write(action + json.dumps(document(wiki=..., language=...)))
     assert [article.language for article in articles(path)] == ["zh-min-nan"]
-
-
-def test_the_page_id_may_be_in_the_document(write):
     action = '{"index":{"_id":"enwiki|12"}}\n'
     assert [a.page_id for a in articles(write(action + json.dumps(document(page_id=12))))] == [12]
     _, message = read_until_error(write(action + json.dumps(document())))
@@ -204,18 +173,13 @@ def test_namespaces_of_other_languages_are_inferred(read):
         "'''Bern''' je [[Mesto: obec|mesto]].\n"
         "[[Kategória:Mestá v Kantone Bern|Bern]]\n[[Kategória:mestá]]\n"
     )
-    categories = ["Mestá v Kantone Bern", "Mestá"]
-    article = read(wiki="skwiki", source_text=source, category=categories)
+    article = read(wiki="skwiki", source_text=source, category=["Mestá v Kantone Bern", "Mestá"])
     assert article.text == "Bern je mesto."
 
 
-def test_links_that_are_text_stay(read):
+def test_links_that_are_text_stay_and_lost_line_breaks_hide_no_references(read):
     source = "A link to [[Foo: a film|the film]], to [[:Súbor:A.png|a picture]] of [[Portal:X|X]]."
-    article = read(source_text=source, category=["X"])
-    assert article.text == "A link to the film, to a picture of X."
-
-
-def test_lost_line_breaks_do_not_let_references_through(read):
+    assert read(source_text=source, category=["X"]).text == "A link to the film, to a picture of X."
     assert read(source_text=" ".join(WIKITEXT.split())).text.endswith("It was founded in 1191.")
     assert usual_wikitext("a == b and c == d\n", {}) == "a == b and c == d\n"
 
@@ -230,10 +194,8 @@ def test_extracted_text_loses_formulas_and_marks():
 
 @pytest.mark.parametrize("compress", [bytes, bz2.compress, gzip.compress, lzma.compress])
 def test_content_tells_the_compression(write, compress):
-    seen = []
-    path = write(compress((pair(1) + "\n" + pair(2)).encode()), "dump.anything")
-    found = [record.page_id for record in read_records(path, seen.append)]
-    assert found == [1, 2]
+    seen, path = [], write(compress((pair(1) + "\n" + pair(2)).encode()), "dump.anything")
+    assert [record.page_id for record in read_records(path, seen.append)] == [1, 2]
     assert seen[-1] == path.stat().st_size
 
 
@@ -252,8 +214,7 @@ def test_the_last_line_may_lack_its_end(write):
 def test_truncated_compression_loses_nothing(write, compress):
     noise = [random.Random(n).randbytes(150).hex() for n in range(2500)]
     data = compress("".join(pair(n + 1, text=noise[n]) for n in range(2500)).encode())
-    path = write(data[: len(data) * 4 // 5])
-    found = []
+    path, found = write(data[: len(data) * 4 // 5]), []
     with pytest.raises(CorpusFormatError, match=r"end too early.*\(after line \d+\)"):
         found.extend(record.page_id for record in read_records(path))
     assert found == list(range(1, len(found) + 1))
@@ -261,8 +222,7 @@ def test_truncated_compression_loses_nothing(write, compress):
 
 
 def test_half_a_line_at_the_end(write):
-    whole = pair(1) + pair(2)
-    found, message = read_until_error(write(whole[:-40]))
+    found, message = read_until_error(write((pair(1) + pair(2))[:-40]))
     assert found == [1]
     assert "line 4: not valid JSON" in message
     assert "incomplete" in message
@@ -303,14 +263,9 @@ def test_documents_that_are_none(write, line, message):
 @pytest.mark.parametrize(
     "line",
     [
-        b"<!DOCTYPE html><title>404</title>",
-        b"{}",
-        b'{"title": "Bern", "text": "no action before"}',
-        b'{"delete": {"_id": "1"}}',
-        b'{"index": 5}',
-        b"[" * 3000,
-        b'{"index": {"_id": "' + b"1" * 5000 + b'"}}',
-        b"\xff\xfe",
+        *(b"<!DOCTYPE html><title>404</title>", b"{}"),
+        *(b'{"title": "Bern", "text": "no action before"}', b'{"delete": {"_id": "1"}}'),
+        *(b'{"index": 5}', b"[" * 3000, b'{"index": {"_id": "' + b"1" * 5000 + b'"}}', b"\xff\xfe"),
     ],
 )
 def test_actions_that_are_none(write, line):
@@ -371,12 +326,8 @@ def test_memory_does_not_grow_with_the_file(write):
 @pytest.mark.parametrize(
     "text",
     [
-        "[[a:" + "b" * 300_000,
-        "[[a:b.png" * 40_000,
-        "[[ab:" + "c d" * 80 + "\n",
-        " == a" * 60_000,
-        "{\\displaystyle " * 30_000,
-        "[[" + "x" * 39 + ":" + ".jpg" * 50_000,
+        *("[[a:" + "b" * 300_000, "[[a:b.png" * 40_000, "[[ab:" + "c d" * 80 + "\n"),
+        *(" == a" * 60_000, "{\\displaystyle " * 30_000, "[[" + "x" * 39 + ":" + ".jpg" * 50_000),
     ],
 )
 def test_hostile_texts_take_no_more_than_linear_time(text):

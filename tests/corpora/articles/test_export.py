@@ -23,6 +23,13 @@ from corpora.articles.json_lines import read_json_lines
 from tests.corpora.articles.test_store import PROJECT, some, stored
 
 ENDINGS = [".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz", ".JSONL.GZ", ".parquet"]
+ids = st.integers(-(2**63) + 1, 2**63 - 1)
+strings = st.text().map(lambda text: unicodedata.normalize("NFC", text.replace("\r", "\n")))
+texts = strings.filter(str.strip)
+articles = st.builds(
+    Article, page_id=ids, revision_id=ids, title=strings, url=strings, timestamp=strings,
+    language=strings.filter(bool), license=strings, text=texts,
+)  # fmt: skip
 
 
 def read(path):
@@ -33,8 +40,7 @@ def read(path):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_all_articles_in_order(tmp_path, ending):
-    store = stored(tmp_path)
-    path = tmp_path / f"out{ending}"
+    store, path = stored(tmp_path), tmp_path / f"out{ending}"
     assert export_articles(store, path) == 7
     assert read(path) == some(0, 7)
     assert export_articles(store, str(path)) == 7, "over the former one"
@@ -45,9 +51,7 @@ def test_all_articles_in_order(tmp_path, ending):
 @pytest.mark.parametrize(
     ("ending", "unpacked"),
     [
-        (".jsonl", bytes),
-        (".jsonl.gz", gzip.decompress),
-        (".jsonl.bz2", bz2.decompress),
+        *((".jsonl", bytes), (".jsonl.gz", gzip.decompress), (".jsonl.bz2", bz2.decompress)),
         (".jsonl.xz", lzma.decompress),
     ],
 )
@@ -60,22 +64,6 @@ def test_lines_of_json(tmp_path, ending, unpacked):
     other = tmp_path / f"other{ending}"
     export_articles(ArticleStore(tmp_path / "store"), other)
     assert other.read_bytes() == path.read_bytes(), "no times, no names"
-
-
-ids = st.integers(-(2**63) + 1, 2**63 - 1)
-strings = st.text().map(lambda text: unicodedata.normalize("NFC", text.replace("\r", "\n")))
-texts = strings.filter(str.strip)
-articles = st.builds(
-    Article,
-    page_id=ids,
-    revision_id=ids,
-    title=strings,
-    url=strings,
-    timestamp=strings,
-    language=strings.filter(bool),
-    license=strings,
-    text=texts,
-)
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".parquet"])
@@ -107,8 +95,7 @@ def test_the_schema_is_the_same_for_any_store_and_names_the_licence(tmp_path):
     schemas = [pq.read_schema(tmp_path / f"{name}.parquet") for name in ("empty", "x")]
     assert schemas[0].equals(schemas[1])
     assert [(field.name, field.type, field.nullable) for field in schemas[0]] == [
-        ("page_id", pa.int64(), False),
-        ("revision_id", pa.int64(), False),
+        *(("page_id", pa.int64(), False), ("revision_id", pa.int64(), False)),
         *((name, pa.string(), False) for name in ("title", "url", "timestamp", "language")),
         *((name, pa.string(), False) for name in ("license", "text")),
     ]
@@ -126,8 +113,7 @@ def test_row_groups_are_bounded(tmp_path, monkeypatch):
     store.append([*some(0, 10), *long])
     export_articles(store, tmp_path / "x.parquet")
     metadata = pq.ParquetFile(tmp_path / "x.parquet").metadata
-    groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-    assert groups == [4, 4, 4, 1]
+    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [4, 4, 4, 1]
     assert read(tmp_path / "x.parquet") == [*some(0, 10), *long]
 
 
@@ -143,8 +129,6 @@ def test_without_pyarrow_it_says_what_to_install(tmp_path, monkeypatch):
 
 
 class _NoPyarrow:
-    """Finds no pyarrow, as where it is not installed."""
-
     def find_spec(self, name, *_):
         if name.split(".", maxsplit=1)[0] == "pyarrow":
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
@@ -168,8 +152,7 @@ def test_the_store_itself_is_never_written_over(tmp_path, place):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_of_a_damaged_store_nothing_appears(tmp_path, ending):
-    store = stored(tmp_path)
-    path = tmp_path / f"x{ending}"
+    store, path = stored(tmp_path), tmp_path / f"x{ending}"
     path.write_text("the former one")
     shard = store.path / "shards" / "000003.pkl.gz"
     shard.write_bytes(shard.read_bytes()[:-1])
@@ -211,14 +194,10 @@ except OSError as error:
 """
     store = ArticleStore(tmp_path / "store")
     store.append(replace(one, text=os.urandom(500).hex()) for one in some(0, 20))
-    path = tmp_path / f"x{ending}"
     done = subprocess.run(
-        [sys.executable, "-c", code, store.path, path],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [sys.executable, "-c", code, store.path, (tmp_path / f"x{ending}")], cwd=PROJECT,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert "File too large" in done.stdout, done
     assert [item.name for item in tmp_path.iterdir()] == ["store"]
 
@@ -234,10 +213,8 @@ class Killed(ArticleStore):
         return super().read_shard(entry)
 export_articles(Killed(sys.argv[1]), sys.argv[2])
 """
-    store = stored(tmp_path)
-    path = tmp_path / "x[1]*.jsonl"
-    command = [sys.executable, "-c", code, store.path, path]
-    done = subprocess.run(command, cwd=PROJECT, check=False)
+    store, path = stored(tmp_path), tmp_path / "x[1]*.jsonl"
+    done = subprocess.run([sys.executable, "-c", code, store.path, path], cwd=PROJECT, check=False)
     assert done.returncode == -signal.SIGKILL
     assert not path.exists()
     assert len(list(tmp_path.glob(".*.partial"))) == 1

@@ -21,11 +21,18 @@ EXPECTATIONS = json.loads((Path(__file__).parent / "expectations" / "pages.json"
 RENDERED = "api/pymediawiki/enwiki_extracts_random_rvparse.json"
 NO_ARTICLES = {"User_talk-Koavf.html", "expected.html", "anarchism.txt"}
 """A talk page, what another program makes of the pages, and wikitext that was escaped twice."""
+DEBRIS = re.compile(
+    r"\[\d+\]|\[edit\]|\[edit source\]|\[citation needed\]|^\s*[\^↑]|\bRetrieved (?:on )?\d"
+    r"|\{\{|\}\}|\]\]|\[\[|displaystyle|mw-parser-output|[.#][\w-]+ ?\{|\bmargin:|</?\w+>|�|https?://"
+    r"|^(?:Main articles?|Further information|Part of a series on|Jump to navigation)\b|\(,|\( \)"
+    r"|\n\n\n|  ",
+    re.MULTILINE,
+)
+CITATION_MARK = re.compile(r"\[[^\[\]]{1,20}\]")
 
 
 @cache
 def rendered_pages():
-    """The HTML of pages by title."""
     answers = json.loads(shared_file(f"{FIXTURES}/{RENDERED}").read_text()).values()
     answers = [answer for answer in answers if isinstance(answer, dict)]
     return {
@@ -46,12 +53,10 @@ def source(name):
 
 @cache
 def extracted(name):
-    route = wikitext if name.startswith("wikitext/") else rendered_html
-    return route.main_text(source(name))
+    return (wikitext if name.startswith("wikitext/") else rendered_html).main_text(source(name))
 
 
 def letters(text):
-    """Only what every writing of a sentence has: its letters and digits."""
     return re.sub(r"[\W_]+", "", html.unescape(text)).lower()
 
 
@@ -81,20 +86,10 @@ def test_expectations(name):
         assert letters(phrase) not in text, phrase
 
 
-DEBRIS = re.compile(
-    r"\[\d+\]|\[edit\]|\[edit source\]|\[citation needed\]|^\s*[\^↑]|\bRetrieved (?:on )?\d"
-    r"|\{\{|\}\}|\]\]|\[\[|displaystyle|mw-parser-output|[.#][\w-]+ ?\{|\bmargin:|</?\w+>|�|https?://"
-    r"|^(?:Main articles?|Further information|Part of a series on|Jump to navigation)\b|\(,|\( \)"
-    r"|\n\n\n|  ",
-    re.MULTILINE,
-)
-
-
 @pytest.mark.parametrize("name", html_names() + wikitext_names())
 def test_nothing_of_the_page_around_it_is_left(name):
     text = extracted(name)
-    found = [text[max(0, m.start() - 40) : m.end() + 40] for m in DEBRIS.finditer(text)]
-    assert not found
+    assert not [text[max(0, m.start() - 40) : m.end() + 40] for m in DEBRIS.finditer(text)]
 
 
 class Sentences(HTMLParser):
@@ -177,13 +172,9 @@ class Sentences(HTMLParser):
         return [" ".join(sentence.split()) for sentence in found if len(letters(sentence)) > 8]
 
 
-CITATION_MARK = re.compile(r"\[[^\[\]]{1,20}\]")
-
-
 @pytest.mark.parametrize("name", html_names())
 def test_no_sentence_of_the_body_is_lost(name):
-    text = letters(CITATION_MARK.sub("", extracted(name)))
-    page = source(name)
+    text, page = letters(CITATION_MARK.sub("", extracted(name))), source(name)
     content = re.search(
         r"<div[^<>]* id=\"mw-content-text\".*?(?=<div id=\"catlinks|\Z)", page, re.DOTALL
     )

@@ -42,12 +42,9 @@ def test_what_readers_see(wikitext, text):
     assert main_text(wikitext) == expected
 
 
-def test_unbalanced_braces_stay():
+def test_unbalanced_braces_stay_and_depth_is_limited():
     assert show_templates("a }} b {{c|{{lang|la|d}} e") == "a }} b {{c|d e"
     assert show_templates("}}{{a}}{{{") == "}}" + CUT + "{{{"
-
-
-def test_only_so_deep():
     assert "a" in show_templates("{{small|" * 5 + "a" + "}}" * 5)
     assert "a" not in show_templates("{{small|" * 50 + "a" + "}}" * 50)
 
@@ -57,8 +54,7 @@ def test_only_so_deep():
     ["{{small|a ", "{{lang|a|[[b|", "{{quote|a|b}} ", "{{convert|1|to|", "|", "{{a|b=c|", "="],
 )
 def test_time_is_linear(unit):
-    text = unit * (200_000 // len(unit))
-    start = time.process_time()
+    text, start = unit * (200_000 // len(unit)), time.process_time()
     show_templates(text)
     show_templates(text + "}}" * 50_000)
     show_templates("{{small|" + text + "}}")

@@ -9,34 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpora import errors
-from corpora.articles.article import Article
+from corpora import Article, errors
 from corpora.articles.json_lines import made_page_id, parse_line, read_json_lines
+
+NAME = "articles.jsonl"
+GOOD = b'{"title": "T", "text": "a"}\n'
 
 
 def noise(seed):
-    """Text that does not compress."""
     return np.random.default_rng(seed).bytes(400).hex()
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(content):
-        path = tmp_path / "articles.jsonl"
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
-def test_every_field(write):
+def test_every_field_and_what_is_missing(write):
     article = Article(7, 8, "T", "https://x.org/T", "2020-01-01T00:00:00Z", "de", "CC0", "A.\n\nB.")
     fields = {name: getattr(article, name) for name in Article.__slots__}
     path = write(json.dumps(fields | {"other": [1, {"a": None}]}) + "\n")
     assert list(read_json_lines(path)) == [article]
-
-
-def test_what_is_missing_is_made(write):
     path = write('{"title": "T", "text": "a"}\n\n  \r\n{"id": "12", "text": "b", "url": null}\r\n')
     first, second = read_json_lines(path, language="fr")
     assert first == Article(made_page_id("T"), 0, "T", "", "", "fr", "", "a")
@@ -60,14 +48,10 @@ def test_text_passes_through_but_for_normalisation(write):
 @pytest.mark.parametrize("compress", [bytes, bz2.compress, gzip.compress, lzma.compress])
 def test_compression_and_long_lines(write, compress):
     lines = [json.dumps({"title": str(n), "text": "é" * n * 9}) for n in range(1, 400)]
-    path = write(compress(b"\xef\xbb\xbf" + "\n".join(lines).encode()))
-    seen = []
+    path, seen = write(compress(b"\xef\xbb\xbf" + "\n".join(lines).encode())), []
     articles = list(read_json_lines(path, progress_bytes=seen.append))
     assert [len(article.text) for article in articles] == [n * 9 for n in range(1, 400)]
     assert seen[-1] == path.stat().st_size
-
-
-GOOD = b'{"title": "T", "text": "a"}\n'
 
 
 @pytest.mark.parametrize(
@@ -105,8 +89,7 @@ def test_bad_lines_are_named(write, line, message):
 def test_truncated_compression(write):
     lines = [json.dumps({"title": str(n), "text": noise(n)}) for n in range(3000)]
     data = gzip.compress("\n".join(lines).encode())
-    articles = read_json_lines(write(data[: len(data) // 2]))
-    found = []
+    articles, found = read_json_lines(write(data[: len(data) // 2])), []
     with pytest.raises(errors.CorpusFormatError, match=r"end too early.*after line \d+"):
         found.extend(article.title for article in articles)
     assert len(found) > 500

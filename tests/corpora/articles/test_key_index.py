@@ -9,18 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpora.articles.article import Article
+from corpora import Article, ArticleStore
 from corpora.articles.key_index import KeyIndex
 from corpora.articles.manifest import ShardEntry, Tail, read_manifest
 from corpora.articles.shard_file import stored_keys
-from corpora.articles.store import ArticleStore
 
 KEYS = [("en", number) for number in (5, 1, 2**63 - 1, -(2**63), -7, 0)] + [
-    ("de", 5),
-    ("\ud800", 1),
-    ("", 1),
+    *(("de", 5), ("\ud800", 1), ("", 1))
 ]
 UNKNOWN = [("en", 2), ("fr", 5), ("\ud801", 1), ("de", -5)]
+ALL = [f"00000{number}.pkl.gz" for number in range(1, 6)]
+ids = st.integers(-(2**63), 2**63 - 1)
 
 
 def article(language, page_id):
@@ -40,13 +39,11 @@ def template(tmp_path_factory):
 
 @pytest.fixture
 def store(template, tmp_path):
-    """Five shards of two articles at most, and the index."""
     shutil.copytree(template, tmp_path / "store")
     return ArticleStore(tmp_path / "store", 2)
 
 
 def shards_read(store):
-    """The shards that have to be read for their keys when the store is opened for writing."""
     read = []
 
     def keys_of(entry):
@@ -59,9 +56,6 @@ def shards_read(store):
         assert all(map(index.has, store.keys()))
         assert not any(map(index.has, UNKNOWN))
     return read
-
-
-ALL = [f"00000{number}.pkl.gz" for number in range(1, 6)]
 
 
 def test_an_index_that_is_there_spares_reading_the_shards(store):
@@ -121,8 +115,7 @@ def test_another_file_in_its_place_is_rebuilt(store, tmp_path, instead):
     [(0, ""), (1, ""), (100, ""), (9999, ""), (0, "-wal"), (5000, "-wal"), (600, "-journal")],
 )
 def test_junk_in_place_of_it(store, size, suffix):
-    path = store.path / f"keys.sqlite{suffix}"
-    path.write_bytes(os.urandom(size))
+    (store.path / f"keys.sqlite{suffix}").write_bytes(os.urandom(size))
     assert shards_read(store) in ([], ALL)
     assert shards_read(store) == []
     assert store.append([article(*key) for key in [*KEYS, *UNKNOWN]]) == len(UNKNOWN)
@@ -185,8 +178,7 @@ def test_where_there_can_be_none_memory_serves(store):
 def test_flipped_bytes(store, step, at_least):
     path = store.path / "keys.sqlite"
     whole = path.read_bytes()
-    positions = [i for i, byte in enumerate(whole) if byte or i % 512 == 0]
-    n_rebuilt = 0
+    positions, n_rebuilt = [i for i, byte in enumerate(whole) if byte or i % 512 == 0], 0
     for position in positions[::step]:
         for mask in (0x01, 0xFF):
             damaged = bytearray(whole)
@@ -242,9 +234,6 @@ def test_interrupted_while_it_is_rebuilt(store):
         assert all(map(index.has, KEYS))
 
 
-ids = st.integers(-(2**63), 2**63 - 1)
-
-
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     batches=st.lists(st.sets(st.tuples(st.sampled_from(["en", "de"]), ids), min_size=1), max_size=5)
@@ -268,6 +257,5 @@ def test_any_keys(tmp_path_factory, batches):
         index.close()
     if batches:
         index = opened(len(batches))
-        db = index._db
-        assert db.execute("SELECT count(*) FROM keys").fetchone() == (len(known),)
+        assert index._db.execute("SELECT count(*) FROM keys").fetchone() == (len(known),)
         index.close()

@@ -22,18 +22,11 @@ def test_a_section_goes_with_what_is_below_it():
 @pytest.mark.parametrize(
     ("title", "at_the_top", "deeper"),
     [
-        ("References", True, True),
-        (" Notes & references: ", True, True),
-        ("Notes and sources", True, True),
-        ("Sources", True, False),
-        ("Sources and bibliography", True, False),
-        ("Literatur", True, False),
-        ("外部链接", True, True),
-        ("参考文献和注释", True, True),
-        ("انظر أيضاً", True, True),
-        ("History", False, False),
-        ("Notes on style", False, False),
-        ("and", False, False),
+        *(("References", True, True), (" Notes & references: ", True, True)),
+        *(("Notes and sources", True, True), ("Sources", True, False)),
+        *(("Sources and bibliography", True, False), ("Literatur", True, False)),
+        *(("外部链接", True, True), ("参考文献和注释", True, True), ("انظر أيضاً", True, True)),
+        *(("History", False, False), ("Notes on style", False, False), ("and", False, False)),
         ("", False, False),
     ],
 )
@@ -51,12 +44,9 @@ def test_titles_are_in_the_form_they_are_compared_in():
 @pytest.mark.parametrize(
     ("text", "tidied"),
     [
-        (f"a ({CUT}, b; {CUT}) c", "a (b) c"),
-        (f"a{CUT}, b {CUT} c{CUT}.", "a, b c."),
-        (f"貓{CUT}，狗{CUT}。", "貓，狗。"),
-        ("a [1][23] b[note 2] c [edit]", "a b c"),
-        ("&lt;a&gt; ''b''", "&lt;a&gt; ''b''"),
-        ("a\n—\n  b\u00a0 c ", "a\nb c"),
+        *((f"a ({CUT}, b; {CUT}) c", "a (b) c"), (f"a{CUT}, b {CUT} c{CUT}.", "a, b c.")),
+        *((f"貓{CUT}，狗{CUT}。", "貓，狗。"), ("a [1][23] b[note 2] c [edit]", "a b c")),
+        *(("&lt;a&gt; ''b''", "&lt;a&gt; ''b''"), ("a\n—\n  b\u00a0 c ", "a\nb c")),
     ],
 )
 def test_tidy(text, tidied):

@@ -12,6 +12,7 @@ from corpora import errors
 from corpora.articles.mediawiki_xml import read_pages
 from corpora.articles.page import page_to_article
 
+NAME = "dump.xml"
 SITEINFO = """<siteinfo><sitename>Wikipedia</sitename><dbname>skwiki</dbname>
 <base>https://sk.wikipedia.org/wiki/Hlavn%C3%A1_str%C3%A1nka</base><namespaces>
 <namespace key="-2" case="first-letter">Médiá</namespace>
@@ -44,18 +45,7 @@ def export(*pages, siteinfo=SITEINFO, version="0.11", lang='xml:lang="sk"'):
 
 
 def noise(seed):
-    """Text that does not compress."""
     return np.random.default_rng(seed).bytes(400).hex()
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(content, name="dump.xml"):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
 
 
 def read_articles(path, progress_bytes=None):
@@ -71,14 +61,11 @@ def test_every_field(write):
     text = "[[Súbor:a.png|x]] '''A''' &amp;amp; B [[Médiá:c.ogg|y]] [[Kategória:C]]"
     one = page("Č d/e?", 7, revisions=revision(text, 12, "2021-02-03T04:05:06Z"))
     [article] = read_articles(write(export(one)))
-    assert article.page_id == 7
-    assert article.revision_id == 12
+    assert (article.page_id, article.revision_id) == (7, 12)
     assert article.title == "Č d/e?"
     assert article.url == "https://sk.wikipedia.org/wiki/%C4%8C_d/e%3F"
-    assert article.timestamp == "2021-02-03T04:05:06Z"
-    assert article.language == "sk"
-    assert article.license == "CC BY-SA 4.0"
-    assert article.text == "A & B"
+    assert (article.timestamp, article.language) == ("2021-02-03T04:05:06Z", "sk")
+    assert (article.license, article.text) == ("CC BY-SA 4.0", "A & B")
 
 
 def test_only_articles(write):
@@ -99,7 +86,7 @@ def test_only_articles(write):
     assert page_to_article(next(read_pages(path))) is None
 
 
-def test_latest_wikitext_revision(write):
+def test_latest_wikitext_revision_whatever_its_slots(write):
     revisions = (
         revision("Old.", 1, "2019-01-01T00:00:00Z")
         + revision("New.", 2, "2021-01-01T00:00:00Z")
@@ -108,9 +95,6 @@ def test_latest_wikitext_revision(write):
     )
     [article] = read_articles(write(export(page(revisions=revisions))))
     assert (article.revision_id, article.text) == (2, "New.")
-
-
-def test_slots_of_version_0_11_do_not_hide_the_text(write):
     slot = "<content><role>x</role><id>5</id><model>json</model><text>{}</text></content>"
     revisions = revision().replace("</revision>", f"{slot}</revision>")
     [article] = read_articles(write(export(page(revisions=revisions))))
@@ -141,8 +125,7 @@ def test_language_and_address(write):
 
 @pytest.mark.parametrize("compress", [bytes, bz2.compress, gzip.compress, lzma.compress])
 def test_content_tells_the_compression(write, compress):
-    path = write(compress(export(page()).encode()), "dump.anything")
-    assert titles(path) == ["Title"]
+    assert titles(write(compress(export(page()).encode()), "dump.anything")) == ["Title"]
 
 
 def test_multistream_bz2(write):
@@ -272,9 +255,7 @@ def test_built_in_sample():
     assert first.url == "https://en.wikipedia.org/wiki/Anarchism"
     assert first.text.startswith("Anarchism is a political philosophy that advocates")
     assert [heading for heading, _ in first.sections()][:3] == [
-        "",
-        "Etymology and terminology",
-        "History",
+        *("", "Etymology and terminology", "History")
     ]
     for article in articles:
         assert len(article.text) > 100

@@ -1,7 +1,3 @@
-"""Stores at a URL: read as those in a directory are, and every failure says what to do."""
-
-from __future__ import annotations
-
 import gzip
 import io
 import pickle
@@ -12,17 +8,13 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from corpora import ArticleStore, CorpusFormatError, MissingExtraError
 from corpora.articles import remote
-from corpora.articles.store import ArticleStore
-from corpora.errors import CorpusFormatError, MissingExtraError
 from tests.corpora.articles.test_store import files_of, some, stored
 
 
 class Server(ThreadingHTTPServer):
-    """Serves a directory, the worse the more is set."""
-
     n_failures = 0
-    """Requests that come to nothing before one is answered."""
     status = 503
     says_compressed = False
     """Whether it says of a .gz file that it is a compressed transfer, as some servers do."""
@@ -55,7 +47,6 @@ class Handler(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def local(tmp_path):
-    """Seven articles in three shards."""
     return stored(tmp_path)
 
 
@@ -165,10 +156,8 @@ def test_a_damaged_manifest_is_refused(server, local):
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("https://host/a/", "https://host/a"),
-        ("s3://bucket/a", "s3://bucket/a"),
-        ("./a//b/", "a/b"),
-        ("/a/../b", "/b"),
+        *(("https://host/a/", "https://host/a"), ("s3://bucket/a", "s3://bucket/a")),
+        *(("./a//b/", "a/b"), ("/a/../b", "/b")),
     ],
 )
 def test_paths_are_compared_in_one_form(path, expected):
@@ -192,8 +181,7 @@ def test_without_the_extra_the_command_is_named(local, monkeypatch):
 
 
 def test_without_the_package_of_the_scheme_its_command_is_named(monkeypatch):
-    registry = pytest.importorskip("fsspec.registry")
-    monkeypatch.delitem(registry._registry, "s3", raising=False)
+    monkeypatch.delitem(pytest.importorskip("fsspec.registry")._registry, "s3", raising=False)
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(MissingExtraError, match=r"s3://bucket/dir .*pip install s3fs"):
         ArticleStore("s3://bucket/dir")
@@ -233,11 +221,8 @@ def test_a_store_in_a_bucket_is_the_store(local, monkeypatch):
 @pytest.mark.parametrize(
     "url",
     [
-        "https://user:secret@host/articles",
-        "http://host/articles?sig=secret",
-        "https://host/articles#secret",
-        "simplecache::http://host/articles",
-        "s3://",
+        *("https://user:secret@host/articles", "http://host/articles?sig=secret"),
+        *("https://host/articles#secret", "simplecache::http://host/articles", "s3://"),
         "memory://",
     ],
 )

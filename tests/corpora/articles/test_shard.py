@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora import Article, CorpusFormatError, UnsupportedVersionError
 from corpora.articles import shard
-from corpora.articles.article import Article
 from corpora.articles.shard import check_article, pack_shard, read_articles, read_keys
-from corpora.errors import CorpusFormatError, UnsupportedVersionError
 
 ids = st.integers(-(2**63), 2**63 - 1)
 strings = st.text(st.characters(exclude_categories=()))  # lone surrogates too
@@ -46,9 +45,7 @@ def test_text_over_the_size_of_a_pickle_frame():
 
 @given(st.lists(articles, max_size=3))
 def test_equal_articles_give_equal_bytes(some):
-    """Also when equal strings are one object here and two objects there."""
-    copies = [pickle.loads(pickle.dumps(article)) for article in some]
-    assert pack_shard(copies) == pack_shard(some)
+    assert pack_shard([pickle.loads(pickle.dumps(article)) for article in some]) == pack_shard(some)
 
 
 def test_shared_and_separate_strings_give_equal_bytes():
@@ -64,8 +61,7 @@ def test_it_is_gzip_of_protocol_5_pickles_of_plain_values():
     data = pack_shard([EXAMPLE])
     assert data[4:8] == bytes(4), "no time of writing"
     content = gzip.decompress(data)
-    header = pickle.loads(content)
-    assert header == HEADER
+    assert pickle.loads(content) == HEADER
     rest = content[content.index(b".", content.index(b"keys")) + 1 :]
     assert rest[:2] == b"\x80\x05"
     assert pickle.loads(rest) == asdict(EXAMPLE)
@@ -178,8 +174,6 @@ def test_a_newer_version_asks_for_an_upgrade():
 
 
 class Command:
-    """What a hostile pickle is made of: unpickled by `pickle.load`, it runs the command."""
-
     def __init__(self, command):
         self.command = command
 

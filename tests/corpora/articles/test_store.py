@@ -17,26 +17,34 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpora.articles.article import Article
+from corpora import Article, ArticleStore, ArticleWriter
 from corpora.articles.manifest import HEADER, entry_line
-from corpora.articles.store import ArticleStore
-from corpora.articles.writer import ArticleWriter
 from corpora.errors import CorpusFormatError, StoreLockedError, UnsupportedVersionError
 
 PROJECT = Path(__file__).parents[3]
+HOLD = """
+import sys
+from tests.corpora.articles.test_store import ArticleStore, article
+def source():
+    yield article(100)
+    print("writing", flush=True)
+    sys.stdin.readline()
+ArticleStore(sys.argv[1]).append(source())
+"""
+KEEP_APPENDING = """
+import sys
+from tests.corpora.articles.test_store import ArticleStore, some
+print("ready", flush=True)
+ArticleStore(sys.argv[1], 3).append(some(0, 1800))
+"""
 
 
 def article(number, text=""):
     return Article(
-        page_id=number,
-        revision_id=number * 10,
-        title=f"Title {number}",
-        url=f"https://en.wikipedia.org/?oldid={number}",
-        timestamp="2020-01-01T00:00:00Z",
-        language="en",
-        license="CC BY-SA 4.0",
-        text=text or f"Text number {number}.",
-    )
+        page_id=number, revision_id=number * 10, title=f"Title {number}",
+        url=f"https://en.wikipedia.org/?oldid={number}", timestamp="2020-01-01T00:00:00Z",
+        language="en", license="CC BY-SA 4.0", text=text or f"Text number {number}.",
+    )  # fmt: skip
 
 
 def some(start, stop):
@@ -50,7 +58,6 @@ def stored(path, n_articles=7, shard_size=3):
 
 
 def files_of(path):
-    """All files less the lock and the index, which is derived from the others."""
     return {
         str(file.relative_to(path)): file.read_bytes()
         for file in path.rglob("*")
@@ -59,23 +66,17 @@ def files_of(path):
 
 
 def start(code, *arguments, **more):
-    """Run `code` in a Python of its own that knows our packages."""
     return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        cwd=PROJECT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        **more,
-    )
+        [sys.executable, "-c", code, *map(str, arguments)], cwd=PROJECT, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, text=True, **more,
+    )  # fmt: skip
 
 
 def test_articles_come_back_in_order_over_several_appends(tmp_path):
     store = stored(tmp_path, 7)
     assert store.append(some(7, 12)) == 5
     assert list(store) == list(ArticleStore(store.path)) == some(0, 12)
-    assert len(store) == 12
-    assert [entry.articles for entry in store.entries] == [3, 3, 1, 3, 2]
+    assert (len(store), [entry.articles for entry in store.entries]) == (12, [3, 3, 1, 3, 2])
     assert store.keys() == {("en", number) for number in range(12)}
     assert list(store.read_shard(store.entries[1])) == some(3, 6)
     store.verify()
@@ -86,8 +87,7 @@ def test_articles_come_back_in_order_over_several_appends(tmp_path):
 def test_any_appends_store_each_key_once_in_order_of_appearance(
     tmp_path_factory, batches, shard_size
 ):
-    store = ArticleStore(tmp_path_factory.mktemp("any") / "store", shard_size)
-    seen = {}
+    store, seen = ArticleStore(tmp_path_factory.mktemp("any") / "store", shard_size), {}
     for batch in batches:
         n_before = len(seen)
         seen.update(dict.fromkeys(batch))
@@ -98,13 +98,10 @@ def test_any_appends_store_each_key_once_in_order_of_appearance(
         store.verify()
 
 
-def test_the_same_page_id_of_two_wikis_is_two_articles(tmp_path):
+def test_page_ids_of_two_wikis_are_two_articles_and_equal_appends_equal_files(tmp_path):
     store = ArticleStore(tmp_path / "store")
     assert store.append([article(1), replace(article(1), language="de"), article(1)]) == 2
     store.verify()
-
-
-def test_the_same_appends_give_the_same_files(tmp_path):
     one, other = stored(tmp_path / "one"), stored(tmp_path / "other")
     assert files_of(one.path) == files_of(other.path)
 
@@ -112,10 +109,7 @@ def test_the_same_appends_give_the_same_files(tmp_path):
 def test_what_is_on_disk(tmp_path):
     store = stored(tmp_path, 4)
     assert set(files_of(store.path)) == {
-        "ATTRIBUTION",
-        "manifest.jsonl",
-        "shards/000001.pkl.gz",
-        "shards/000002.pkl.gz",
+        *("ATTRIBUTION", "manifest.jsonl", "shards/000001.pkl.gz", "shards/000002.pkl.gz")
     }
     header, *lines = map(json.loads, (store.path / "manifest.jsonl").read_text().splitlines())
     assert header == {"format": "wikitopics article store", "version": 1}
@@ -132,8 +126,7 @@ def test_an_append_of_nothing_makes_an_empty_store(tmp_path):
     store = ArticleStore(tmp_path / "deep" / "store")
     assert store.append([]) == 0
     assert store.exists
-    assert list(store) == []
-    assert len(store) == 0
+    assert (list(store), len(store)) == ([], 0)
     store.verify()
 
 
@@ -158,8 +151,7 @@ def test_a_reader_sees_what_was_stored_when_it_began(tmp_path):
             yield one
 
     store.append(source())
-    assert len(list(reading)) == 6
-    assert seen_while_writing == [7, 7, 7, 10, 10, 10, 13]
+    assert (len(list(reading)), seen_while_writing) == (6, [7, 7, 7, 10, 10, 10, 13])
 
 
 def test_the_source_is_consumed_lazily(tmp_path):
@@ -269,13 +261,11 @@ def test_a_truncated_manifest_is_reported_or_loses_the_last_shards_only(tmp_path
 
 def test_a_torn_last_line_is_replaced_by_the_next_writer(tmp_path):
     store = stored(tmp_path)
-    manifest = store.path / "manifest.jsonl"
-    before = files_of(store.path)
+    manifest, before = store.path / "manifest.jsonl", files_of(store.path)
     whole = before["manifest.jsonl"]
     start_of_last = whole.rindex(b"\n", 0, -1) + 1
     torn = [whole[:size] for size in range(start_of_last, len(whole))]
-    torn.append(whole[:start_of_last] + b"longer than the next line" * 50)
-    for each in torn:
+    for each in [*torn, whole[:start_of_last] + b"longer than the next line" * 50]:
         manifest.write_bytes(each)
         assert store.append(some(0, 7)) == 1
         assert files_of(store.path) == before
@@ -299,8 +289,7 @@ def test_dropped_and_reordered_lines_are_noticed(tmp_path, change):
 
 
 def test_a_line_and_shard_of_another_store_are_noticed(tmp_path):
-    store = stored(tmp_path / "one")
-    other = ArticleStore(tmp_path / "other", 3)
+    store, other = stored(tmp_path / "one"), ArticleStore(tmp_path / "other", 3)
     other.append(some(20, 27))
     shard = "shards/000002.pkl.gz"
     (store.path / shard).write_bytes((other.path / shard).read_bytes())
@@ -312,7 +301,6 @@ def test_a_line_and_shard_of_another_store_are_noticed(tmp_path):
 
 
 def rewrite_manifest(store, *changes):
-    """A manifest whose checks are in order, as a hostile or a mistaken writer would make it."""
     lines, check = [HEADER], ""
     for entry, change in zip(store.entries, changes, strict=True):
         line, check = entry_line(replace(entry, **change), check)
@@ -323,14 +311,8 @@ def rewrite_manifest(store, *changes):
 @pytest.mark.parametrize(
     "change",
     [
-        {"shard": "../../secret"},
-        {"shard": "000002.pkl.gz"},
-        {"shard": 1},
-        {"articles": 0},
-        {"articles": True},
-        {"articles": 3.0},
-        {"bytes": "100"},
-        {"sha256": None},
+        *({"shard": "../../secret"}, {"shard": "000002.pkl.gz"}, {"shard": 1}, {"articles": 0}),
+        *({"articles": True}, {"articles": 3.0}, {"bytes": "100"}, {"sha256": None}),
         {"sha256": [[]]},
     ],
 )
@@ -363,8 +345,7 @@ def test_verify_finds_articles_stored_twice(tmp_path):
     store = stored(tmp_path)
     shards = store.path / "shards"
     (shards / "000003.pkl.gz").write_bytes((shards / "000001.pkl.gz").read_bytes())
-    first = asdict(store.entries[0]) | {"shard": "000003.pkl.gz"}
-    rewrite_manifest(store, {}, {}, first)
+    rewrite_manifest(store, {}, {}, asdict(store.entries[0]) | {"shard": "000003.pkl.gz"})
     with pytest.raises(
         CorpusFormatError,
         match=r"en:0 is stored twice, in shard 000001\.pkl\.gz and in shard 000003\.pkl\.gz",
@@ -374,8 +355,7 @@ def test_verify_finds_articles_stored_twice(tmp_path):
 
 def test_verify_reads_the_articles_and_never_runs_them(tmp_path):
     """A hostile shard whose hash and line are in order, because its maker wrote those too."""
-    ran = tmp_path / "ran"
-    store = stored(tmp_path)
+    ran, store = tmp_path / "ran", stored(tmp_path)
     content = gzip.decompress((store.path / "shards" / "000003.pkl.gz").read_bytes())
     header = content[: content.index(b".", content.index(b"keys")) + 1]
     command = f"touch {ran}".encode()
@@ -463,9 +443,7 @@ def test_an_interrupt_inside_a_commit_neither_loses_nor_doubles(tmp_path, monkey
 
 
 def test_a_shard_without_a_line_is_ignored_and_written_anew(tmp_path, monkeypatch):
-    """As after a crash between the shard and its line, and in the midst of the next shard."""
-    whole = stored(tmp_path / "whole")
-    store = stored(tmp_path, 6)
+    whole, store = stored(tmp_path / "whole"), stored(tmp_path, 6)
     shards = store.path / "shards"
     (shards / "000003.pkl.gz").write_bytes(b"whatever")
     (shards / ".000004.pkl.gz.12345678.partial").write_bytes(b"what")
@@ -477,9 +455,7 @@ def test_a_shard_without_a_line_is_ignored_and_written_anew(tmp_path, monkeypatc
 
 @pytest.mark.parametrize(("file", "n_stored"), [(".000003.pkl.gz", 6), ("manifest.jsonl", 9)])
 def test_a_full_disk_leaves_what_was_committed(tmp_path, monkeypatch, file, n_stored):
-    """As some file systems tell it: at the fsync only, which for the manifest is after its line."""
-    store = stored(tmp_path, 6)
-    fsync = os.fsync
+    store, fsync = stored(tmp_path, 6), os.fsync
 
     def full(descriptor):
         if Path(f"/proc/self/fd/{descriptor}").readlink().name.startswith(file):
@@ -541,17 +517,6 @@ except OSError as error:
     assert files_of(store.path) == files_of(whole.path)
 
 
-HOLD = """
-import sys
-from tests.corpora.articles.test_store import ArticleStore, article
-def source():
-    yield article(100)
-    print("writing", flush=True)
-    sys.stdin.readline()
-ArticleStore(sys.argv[1]).append(source())
-"""
-
-
 def test_a_second_writer_is_told_who_the_first_one_is(tmp_path):
     store = stored(tmp_path)
     with start(HOLD, store.path) as holder:
@@ -586,19 +551,10 @@ def test_an_append_inside_an_append_is_refused(tmp_path):
     assert list(store) == [article(1)]
 
 
-KEEP_APPENDING = """
-import sys
-from tests.corpora.articles.test_store import ArticleStore, some
-print("ready", flush=True)
-ArticleStore(sys.argv[1], 3).append(some(0, 1800))
-"""
-
-
 @pytest.mark.slow
 def test_a_writer_killed_again_and_again_ends_at_the_same_bytes(tmp_path):
     store = ArticleStore(tmp_path / "store", 3)
-    manifest = store.path / "manifest.jsonl"
-    rng = random.Random(5)
+    manifest, rng = store.path / "manifest.jsonl", random.Random(5)
     n_stored = 0
     for attempt in range(8):
         size = manifest.stat().st_size if store.exists else 0

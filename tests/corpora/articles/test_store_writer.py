@@ -16,6 +16,39 @@ from tests.corpora.articles.test_store import PROJECT, article, files_of, some, 
 
 # When it commits
 
+KEEP_WRITING = """
+import sys
+from tests.corpora.articles.test_store import ArticleStore, article
+with ArticleStore(sys.argv[1], 3).writer() as writer:
+    for one in map(article, range(1_000_000)):
+        writer.add(one)
+        if writer.n_pending == 5:
+            writer.commit()
+            print(one.page_id + 1, flush=True)
+"""
+KILLED_THERE = """
+import os, signal, sys
+from corpora.articles import key_index, manifest, writer
+from tests.corpora.articles.test_store import ArticleStore, some
+where, number = sys.argv[2], int(sys.argv[3])
+owner, name = {
+    "before the index": (key_index.KeyIndex, "add"),
+    "inside the index": (key_index, "_row"),
+    "before the manifest": (writer, "append_entry"),
+    "before the shard": (writer, "atomic_write"),
+    "before attribution": (writer.ArticleWriter, "_attribute"),
+}[where]
+former = getattr(owner, name)
+def fatal(*arguments):
+    global number
+    number -= 1
+    if number == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return former(*arguments)
+setattr(owner, name, fatal)
+ArticleStore(sys.argv[1], 3).append(some(0, 60))
+"""
+
 
 def test_nothing_is_stored_before_the_commit(tmp_path):
     store = ArticleStore(tmp_path / "store", shard_size=3)
@@ -41,8 +74,7 @@ def test_nothing_is_stored_before_the_commit(tmp_path):
 
 
 def test_what_it_has(tmp_path):
-    store = stored(tmp_path)
-    with store.writer() as writer:
+    with stored(tmp_path).writer() as writer:
         assert writer.has("en", 0)
         assert not writer.has("de", 0)
         assert not writer.has("en", 7)
@@ -55,10 +87,8 @@ def test_what_it_has(tmp_path):
 def test_an_article_that_cannot_be_stored_ends_nothing(tmp_path):
     store = ArticleStore(tmp_path / "store")
     bad = (
-        replace(article(1), title=None),
-        replace(article(1), text="x" * 2**24),
-        replace(article(1), page_id=2**63),
-        replace(article(1), language=["en"]),
+        *(replace(article(1), title=None), replace(article(1), text="x" * 2**24)),
+        *(replace(article(1), page_id=2**63), replace(article(1), language=["en"])),
     )
     with store.writer() as writer:
         for one in bad:
@@ -95,8 +125,7 @@ def test_it_is_the_only_one_and_ends_with_its_block(tmp_path):
 
 
 def test_append_and_writer_make_the_same_files(tmp_path):
-    whole = stored(tmp_path / "whole")
-    store = ArticleStore(tmp_path / "store", 3)
+    whole, store = stored(tmp_path / "whole"), ArticleStore(tmp_path / "store", 3)
     with store.writer() as writer:
         for one in some(0, 7):
             writer.add(one)
@@ -136,8 +165,7 @@ def test_a_missing_or_shortened_shard_is_noticed_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(writer_module, "CHECKED_BYTES", 1)  # as of a large store, the newest alone
     store = stored(tmp_path)
     first = store.path / "shards" / "000001.pkl.gz"
-    whole = first.read_bytes()
-    untouched = iter(some(7, 9))
+    whole, untouched = first.read_bytes(), iter(some(7, 9))
     for damaged, found in ((whole[:-1], "expected bytes"), (whole + b"x", "expected bytes")):
         first.write_bytes(damaged)
         with pytest.raises(CorpusFormatError, match=rf"000001\.pkl\.gz: .*{found}"):
@@ -268,43 +296,7 @@ def test_interrupted_at_every_line(tmp_path):
     assert 300 < interrupted_at(range(1, 10_000), tmp_path) < 10_000
 
 
-KEEP_WRITING = """
-import sys
-from tests.corpora.articles.test_store import ArticleStore, article
-with ArticleStore(sys.argv[1], 3).writer() as writer:
-    for one in map(article, range(1_000_000)):
-        writer.add(one)
-        if writer.n_pending == 5:
-            writer.commit()
-            print(one.page_id + 1, flush=True)
-"""
-
-KILLED_THERE = """
-import os, signal, sys
-from corpora.articles import key_index, manifest, writer
-from tests.corpora.articles.test_store import ArticleStore, some
-where, number = sys.argv[2], int(sys.argv[3])
-owner, name = {
-    "before the index": (key_index.KeyIndex, "add"),
-    "inside the index": (key_index, "_row"),
-    "before the manifest": (writer, "append_entry"),
-    "before the shard": (writer, "atomic_write"),
-    "before attribution": (writer.ArticleWriter, "_attribute"),
-}[where]
-former = getattr(owner, name)
-def fatal(*arguments):
-    global number
-    number -= 1
-    if number == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return former(*arguments)
-setattr(owner, name, fatal)
-ArticleStore(sys.argv[1], 3).append(some(0, 60))
-"""
-
-
 def check_what_is_left(store, at_least):
-    """The store holds the first articles, each once, and every part of it agrees."""
     store.verify()
     n_stored = len(store)
     assert n_stored >= at_least, "what a commit returned from is stored"
@@ -320,8 +312,7 @@ def check_what_is_left(store, at_least):
 
 
 def killed_again_and_again(path, times, seed):
-    store = ArticleStore(path / "store", 3)
-    rng = random.Random(seed)
+    store, rng = ArticleStore(path / "store", 3), random.Random(seed)
     n_stored = 0
     for _ in range(times):
         with start(KEEP_WRITING, store.path) as process:

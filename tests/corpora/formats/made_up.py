@@ -5,8 +5,7 @@ import pytest
 from hypothesis import strategies as st
 from scipy import sparse
 
-from corpora.corpus import Corpus
-from corpora.errors import CorpusFormatError
+from corpora import Corpus, CorpusFormatError
 
 MAX_COUNT = 2**31 - 1
 
@@ -23,7 +22,6 @@ text_words = any_text.filter(lambda word: word.split() == [word] and "\ufeff" no
 
 @st.composite
 def corpora(draw, words=line_words, most=MAX_COUNT, ids=None):
-    """Few documents, some of them empty; few words, some of them without a count."""
     vocabulary = draw(st.lists(words, max_size=6, unique=True))
     n_docs = draw(st.integers(0, 6))
     cells = st.one_of(st.just(0), st.integers(1, 3), st.integers(1, most))
@@ -43,7 +41,6 @@ def corpora(draw, words=line_words, most=MAX_COUNT, ids=None):
 
 
 def small_corpus():
-    """Three documents, the second one empty, of four words."""
     return Corpus(
         sparse.csr_array(np.array([[2, 0, 1, 0], [0, 0, 0, 0], [0, 3, 0, 1]])),
         ("ant", "bee", "cat", "doe"),
@@ -52,7 +49,6 @@ def small_corpus():
 
 
 def same(found, expected):
-    """All that a corpus holds is the same."""
     assert found.counts.shape == expected.counts.shape
     assert found.counts.toarray().tolist() == expected.counts.toarray().tolist()
     assert list(found.vocabulary) == list(expected.vocabulary)
@@ -62,13 +58,11 @@ def same(found, expected):
 
 
 def bags(corpus):
-    """The counts of each document by word, whatever the order of the columns."""
     table = corpus.counts.toarray().tolist()
     return [{w: n for w, n in zip(corpus.vocabulary, row, strict=True) if n} for row in table]
 
 
 def only_file(directory):
-    """No half-written or hidden file is left: what is there, by name."""
     return " ".join(sorted(path.name for path in directory.iterdir()))
 
 
@@ -78,13 +72,11 @@ def skip_without_zstd(suffix):
 
 
 def refused(call, *parts):
-    """The call raises an error of the format, whose message holds each of the parts."""
     with pytest.raises(CorpusFormatError) as error:
         call()
     says(error, *parts)
 
 
 def says(error, *parts):
-    """The message holds each of the parts."""
     message = str(error.value)
     assert all(part in message for part in parts), message

@@ -1,5 +1,3 @@
-"""JSON lines: round trips, tokens, and what is refused with its line."""
-
 import gzip
 import json
 import sys
@@ -13,48 +11,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from corpora.corpus import Corpus
-from corpora.errors import CorpusFormatError, MissingExtraError
+from corpora import Corpus, CorpusFormatError, MissingExtraError
 from corpora.formats import read_json_lines, write_json_lines
-from tests.corpora.formats.made_up import (
-    SUFFIXES,
-    any_text,
-    bags,
-    corpora,
-    line_words,
-    only_file,
-    refused,
-    same,
-    skip_without_zstd,
-    small_corpus,
-)
+from tests.corpora.formats import made_up
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", made_up.SUFFIXES)
 @settings(max_examples=30)
-@given(corpus=corpora(any_text, ids=any_text))
+@given(corpus=made_up.corpora(made_up.any_text, ids=made_up.any_text))
 def test_what_is_written_is_read_again(suffix, corpus):
-    skip_without_zstd(suffix)
+    made_up.skip_without_zstd(suffix)
     with TemporaryDirectory() as directory:
         path = Path(directory, f"x.jsonl{suffix}")
         write_json_lines(corpus, path)
         found = read_json_lines(path)
-        assert only_file(path.parent) == path.name
-    assert bags(found) == bags(corpus)
+        assert made_up.only_file(path.parent) == path.name
+    assert made_up.bags(found) == made_up.bags(corpus)
     assert tuple(found.doc_ids) == tuple(corpus.doc_ids)
     assert tuple(found.titles) == tuple(corpus.titles)
     assert found.n_unknown.tolist() == corpus.n_unknown.tolist()
-    assert list(found.vocabulary) == sorted({word for bag in bags(corpus) for word in bag})
+    assert list(found.vocabulary) == sorted({word for bag in made_up.bags(corpus) for word in bag})
 
 
-@given(corpus=corpora(line_words, most=1000, ids=any_text))
+@given(corpus=made_up.corpora(made_up.line_words, most=1000, ids=made_up.any_text))
 def test_with_its_vocabulary_all_comes_back(corpus):
     with TemporaryDirectory() as directory:
-        path = Path(directory, "x.jsonl")
-        words = Path(directory, "words.txt")
+        path, words = Path(directory, "x.jsonl"), Path(directory, "words.txt")
         words.write_bytes("".join(f"{word}\n" for word in corpus.vocabulary).encode())
         write_json_lines(corpus, path)
-        same(read_json_lines(path, words), corpus)
+        made_up.same(read_json_lines(path, words), corpus)
 
 
 @given(
@@ -66,10 +51,12 @@ def test_tokens_are_counted(documents, known):
         path, words = Path(directory, "x.jsonl"), Path(directory, "words.txt")
         path.write_text("".join(json.dumps({"tokens": tokens}) + "\n" for tokens in documents))
         words.write_text("".join(f"{word}\n" for word in known))
-        assert bags(read_json_lines(path)) == [dict(Counter(tokens)) for tokens in documents]
+        assert made_up.bags(read_json_lines(path)) == [
+            dict(Counter(tokens)) for tokens in documents
+        ]
         found = read_json_lines(path, words)
     assert list(found.vocabulary) == known
-    assert bags(found) == [
+    assert made_up.bags(found) == [
         {word: n for word, n in Counter(tokens).items() if word in known} for tokens in documents
     ]
     assert found.n_unknown.tolist() == [
@@ -83,10 +70,10 @@ def test_what_may_be_missing(tmp_path):
     (tmp_path / "x.jsonl").write_text(text, newline="")
     corpus = read_json_lines(tmp_path / "x.jsonl")
     (tmp_path / "y.jsonl").write_bytes(gzip.compress(text.encode()))  # the name does not tell
-    same(read_json_lines(tmp_path / "y.jsonl"), corpus)
+    made_up.same(read_json_lines(tmp_path / "y.jsonl"), corpus)
     assert tuple(corpus.doc_ids) == ("1", "7")
     assert tuple(corpus.titles) == ("1", "7")
-    assert bags(corpus) == [{"a": 1, "b": 2}, {}]
+    assert made_up.bags(corpus) == [{"a": 1, "b": 2}, {}]
 
 
 @pytest.mark.parametrize(
@@ -122,16 +109,15 @@ def test_what_may_be_missing(tmp_path):
 def test_the_message_names_file_and_line(line, message, tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"tokens": ["a"]}\n\n' + line + b'\n{"tokens": ["b"]}\n')
-    refused(lambda: read_json_lines(path), f"{path}, line 3: ", message)
+    made_up.refused(lambda: read_json_lines(path), f"{path}, line 3: ", message)
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES[1:])
+@pytest.mark.parametrize("suffix", made_up.SUFFIXES[1:])
 def test_a_truncated_file(suffix, tmp_path):
-    skip_without_zstd(suffix)
+    made_up.skip_without_zstd(suffix)
     path = tmp_path / f"x.jsonl{suffix}"
-    write_json_lines(small_corpus(), path)
-    data = path.read_bytes()
-    path.write_bytes(data[:-5])
+    write_json_lines(made_up.small_corpus(), path)
+    path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(CorpusFormatError, match="too early"):
         read_json_lines(path)
 
@@ -142,7 +128,7 @@ def test_zstd_in_several_frames_and_damaged(tmp_path):
     data = b"".join(zstandard.ZstdCompressor().compress(line) for line in lines)
     path = tmp_path / "x.jsonl.zst"
     path.write_bytes(data)
-    assert bags(read_json_lines(path)) == [{"a": 1}, {"b": 1}, {"c": 1}]
+    assert made_up.bags(read_json_lines(path)) == [{"a": 1}, {"b": 1}, {"c": 1}]
     path.write_bytes(data + b"rubbish")
     with pytest.raises(CorpusFormatError, match="damaged"):
         read_json_lines(path)
@@ -151,8 +137,8 @@ def test_zstd_in_several_frames_and_damaged(tmp_path):
 def test_without_zstandard_the_install_command_is_the_error(tmp_path):
     with mock.patch.dict(sys.modules, {"zstandard": None}):
         with pytest.raises(MissingExtraError, match=r"pip install 'wikitopics\[zst\]'"):
-            write_json_lines(small_corpus(), tmp_path / "x.jsonl.zst")
-        assert not only_file(tmp_path)
+            write_json_lines(made_up.small_corpus(), tmp_path / "x.jsonl.zst")
+        assert not made_up.only_file(tmp_path)
         (tmp_path / "y.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd rest")
         with pytest.raises(MissingExtraError, match=r"pip install 'wikitopics\[zst\]'"):
             read_json_lines(tmp_path / "y.jsonl.zst")
@@ -161,8 +147,7 @@ def test_without_zstandard_the_install_command_is_the_error(tmp_path):
 @pytest.mark.parametrize("place", ["word", "id", "title"])
 def test_half_a_surrogate_pair_is_not_written(place, tmp_path):
     texts = {"word": "a", "id": "b", "title": "c"} | {place: "bad\ud800"}
-    counts = sparse.csr_array([[1]])
-    corpus = Corpus(counts, (texts["word"],), (texts["id"],), (texts["title"],))
+    corpus = Corpus(sparse.csr_array([[1]]), (texts["word"],), (texts["id"],), (texts["title"],))
     with pytest.raises(CorpusFormatError, match="half a surrogate pair"):
         write_json_lines(corpus, tmp_path / "x.jsonl")
-    assert not only_file(tmp_path)
+    assert not made_up.only_file(tmp_path)

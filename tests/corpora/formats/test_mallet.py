@@ -1,5 +1,3 @@
-"""MALLET's files: round trips, what MALLET itself writes, and what is refused with its line."""
-
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,32 +8,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora import formats
 from corpora.errors import CorpusFormatError
-from corpora.formats import (
-    DocTopics,
-    MalletState,
-    TopicKeys,
-    read_doc_topics,
-    read_mallet_state,
-    read_topic_keys,
-    write_doc_topics,
-    write_mallet_state,
-    write_topic_keys,
-)
 from tests.corpora.formats.made_up import bags, only_file, refused, text_words
 
 positive = st.floats(1e-300, 1e300)
 sources = st.text(
     st.characters(exclude_categories=("Cs",), exclude_characters="\t\r\n"), max_size=8
 )
+STATE = """#doc source pos typeindex type topic
+#alpha : 0.5 0.25\x20
+#beta : 0.01
+0 file:/my texts/a.txt 0 3 cat 1
+0 file:/my texts/a.txt 1 0 dog 0
+2 NA 0 3 cat 1
+"""
+keys = st.lists(st.tuples(positive, st.lists(text_words, max_size=4)), max_size=5).map(
+    lambda rows: formats.TopicKeys(
+        np.array([alpha for alpha, _ in rows]), tuple(tuple(words) for _, words in rows)
+    )
+)
+DENSE, PAIRS = "0\ta\t0.25\t0.75", "#doc name topic proportion ..."
 
 
 @st.composite
 def states(draw):
-    """Few tokens; every word and the last document have one."""
     vocabulary = draw(st.lists(text_words, max_size=5, unique=True))
-    n_topics = draw(st.integers(1, 4))
-    word_of = [*range(len(vocabulary))]
+    n_topics, word_of = draw(st.integers(1, 4)), [*range(len(vocabulary))]
     if vocabulary:
         word_of += draw(st.lists(st.integers(0, len(vocabulary) - 1), max_size=8))
     word_of = draw(st.permutations(word_of))
@@ -47,18 +46,14 @@ def states(draw):
     gaps = draw(st.lists(st.integers(1, 3), min_size=len(vocabulary), max_size=len(vocabulary)))
     alpha = draw(st.none() | st.lists(positive, min_size=n_topics, max_size=n_topics))
     topic_of = [draw(st.integers(0, n_topics - 1)) for _ in range(n_tokens)]
-    return MalletState(
-        np.array(doc_of, dtype=np.int32),
-        np.array(draw(numbers), dtype=np.int32),
-        np.array(word_of, dtype=np.int32),
-        np.array(topic_of, dtype=np.int32),
-        tuple(vocabulary),
+    return formats.MalletState(
+        np.array(doc_of, dtype=np.int32), np.array(draw(numbers), dtype=np.int32),
+        np.array(word_of, dtype=np.int32), np.array(topic_of, dtype=np.int32), tuple(vocabulary),
         np.cumsum(np.array(gaps, dtype=np.int32)).astype(np.int32),
         tuple(name if d in doc_of else "NA" for d, name in enumerate(names)),
-        n_topics if alpha else max(topic_of, default=-1) + 1,
-        np.array(alpha) if alpha else None,
+        n_topics if alpha else max(topic_of, default=-1) + 1, np.array(alpha) if alpha else None,
         draw(st.none() | positive),
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("suffix", [".gz", ""])
@@ -66,8 +61,8 @@ def states(draw):
 def test_states(suffix, state):
     with TemporaryDirectory() as directory:
         path = Path(directory, f"state{suffix}")
-        write_mallet_state(state, path)
-        found = read_mallet_state(path)
+        formats.write_mallet_state(state, path)
+        found = formats.read_mallet_state(path)
         assert only_file(path.parent) == path.name
     for name in ("doc_of", "position_of", "word_of", "topic_of", "type_indices"):
         assert getattr(found, name).tolist() == getattr(state, name).tolist()
@@ -85,8 +80,7 @@ def test_counts_of_a_state_against_loops(state):
     n_dk = Counter((d, k) for d, _, k in tokens)
     n_kw = Counter((k, w) for _, w, k in tokens)
     shape = (len(state.sources), state.n_topics, len(state.vocabulary))
-    assert state.n_dk.shape == shape[:2]
-    assert state.n_kw.shape == shape[1:]
+    assert (state.n_dk.shape, state.n_kw.shape) == (shape[:2], shape[1:])
     assert all(state.n_dk[cell] == n_dk[cell] for cell in np.ndindex(shape[:2]))
     assert all(state.n_kw[cell] == n_kw[cell] for cell in np.ndindex(shape[1:]))
     corpus = state.corpus()
@@ -95,28 +89,18 @@ def test_counts_of_a_state_against_loops(state):
     assert tuple(corpus.titles) == state.sources or not state.sources
 
 
-STATE = """#doc source pos typeindex type topic
-#alpha : 0.5 0.25\x20
-#beta : 0.01
-0 file:/my texts/a.txt 0 3 cat 1
-0 file:/my texts/a.txt 1 0 dog 0
-2 NA 0 3 cat 1
-"""
-
-
 def test_a_state_as_mallet_writes_it(tmp_path):
     path = tmp_path / "state"
     path.write_text(STATE)
-    state = read_mallet_state(path)
+    state = formats.read_mallet_state(path)
     assert state.sources == ("file:/my texts/a.txt", "NA", "NA")
     assert state.vocabulary == ("dog", "cat")
     assert state.type_indices.tolist() == [0, 3]
     assert state.alpha is not None
-    assert state.alpha.tolist() == [0.5, 0.25]
-    assert state.beta == 0.01
+    assert (state.alpha.tolist(), state.beta) == ([0.5, 0.25], 0.01)
     assert state.n_kw.tolist() == [[1, 0], [0, 2]]
     assert state.n_dk.tolist() == [[1, 1], [0, 0], [0, 1]]
-    write_mallet_state(state, tmp_path / "again")
+    formats.write_mallet_state(state, tmp_path / "again")
     assert (tmp_path / "again").read_text() == STATE.replace(" \n", "\n")
 
 
@@ -140,28 +124,20 @@ def test_a_state_as_mallet_writes_it(tmp_path):
     ],
 )
 def test_a_bad_state_names_the_line(line, message, tmp_path):
-    path = tmp_path / "state"
-    good = STATE.rsplit("\n", 2)[0]
+    path, good = tmp_path / "state", STATE.rsplit("\n", 2)[0]
     path.write_bytes(f"{good}\n{line}\n".encode("utf-8", "surrogateescape"))
-    refused(lambda: read_mallet_state(path), f"{path}, line 6: ", message)
+    refused(lambda: formats.read_mallet_state(path), f"{path}, line 6: ", message)
     path.write_text(STATE + "1 NA 0 3 cat 1\n")
     with pytest.raises(CorpusFormatError, match="line 7: document 1 comes after 2"):
-        read_mallet_state(path)
-
-
-keys = st.lists(st.tuples(positive, st.lists(text_words, max_size=4)), max_size=5).map(
-    lambda rows: TopicKeys(
-        np.array([alpha for alpha, _ in rows]), tuple(tuple(words) for _, words in rows)
-    )
-)
+        formats.read_mallet_state(path)
 
 
 @given(keys=keys)
 def test_topic_keys(keys):
     with TemporaryDirectory() as directory:
         path = Path(directory, "keys.txt")
-        write_topic_keys(keys, path)
-        found = read_topic_keys(path)
+        formats.write_topic_keys(keys, path)
+        found = formats.read_topic_keys(path)
     assert found.alpha.tolist() == keys.alpha.tolist()
     assert found.words == keys.words
 
@@ -180,17 +156,16 @@ def test_topic_keys(keys):
 def test_bad_topic_keys_name_the_line(line, message, tmp_path):
     path = tmp_path / "keys.txt"
     path.write_text(f"0\t0.5\tcat dog \n{line}\n")
-    refused(lambda: read_topic_keys(path), f"{path}, line 2: ", message)
+    refused(lambda: formats.read_topic_keys(path), f"{path}, line 2: ", message)
 
 
 @st.composite
 def proportions(draw):
-    """Some documents, rows that sum to one."""
     shape = (draw(st.integers(1, 4)), draw(st.integers(1, 5)))
     weights = draw(hnp.arrays(np.float64, shape, elements=st.sampled_from([0.0, 1e-9, 1.0, 3.0])))
     weights[:, draw(st.integers(0, shape[1] - 1))] += 1
     names = draw(st.lists(sources, min_size=shape[0], max_size=shape[0]))
-    return DocTopics(tuple(names), weights / weights.sum(axis=1, keepdims=True))
+    return formats.DocTopics(tuple(names), weights / weights.sum(axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize("pairs", [False, True])
@@ -198,8 +173,8 @@ def proportions(draw):
 def test_doc_topics(pairs, doc_topics):
     with TemporaryDirectory() as directory:
         path = Path(directory, "doc-topics.txt")
-        write_doc_topics(doc_topics, path, pairs=pairs)
-        found = read_doc_topics(path)
+        formats.write_doc_topics(doc_topics, path, pairs=pairs)
+        found = formats.read_doc_topics(path)
     assert found.sources == doc_topics.sources
     assert found.doc_topic.tolist() == doc_topics.doc_topic.tolist()
 
@@ -214,12 +189,9 @@ def test_doc_topics(pairs, doc_topics):
 )
 def test_pairs_as_mallet_writes_them(text, tmp_path):
     (tmp_path / "x").write_text(text)
-    found = read_doc_topics(tmp_path / "x")
+    found = formats.read_doc_topics(tmp_path / "x")
     assert found.sources == ("a", "b")
     assert found.doc_topic.tolist() == [[0.25, 0.75], [0.9, 0.0]]
-
-
-DENSE, PAIRS = "0\ta\t0.25\t0.75", "#doc name topic proportion ..."
 
 
 @pytest.mark.parametrize(
@@ -242,14 +214,16 @@ DENSE, PAIRS = "0\ta\t0.25\t0.75", "#doc name topic proportion ..."
 def test_bad_proportions_name_the_line(first, line, message, tmp_path):
     path = tmp_path / "x"
     path.write_text(f"{first}\n{line}\n")
-    refused(lambda: read_doc_topics(path), f"{path}, line 2: ", message)
+    refused(lambda: formats.read_doc_topics(path), f"{path}, line 2: ", message)
 
 
 @pytest.mark.parametrize("source", ["a\nb", "a\rb", "\ud800"])
 def test_a_source_that_cannot_be_written(source, tmp_path):
     writers = [
-        lambda: write_doc_topics(DocTopics((source,), np.ones((1, 1))), tmp_path / "x"),
-        lambda: write_mallet_state(one_token(source), tmp_path / "x"),
+        lambda: formats.write_doc_topics(
+            formats.DocTopics((source,), np.ones((1, 1))), tmp_path / "x"
+        ),
+        lambda: formats.write_mallet_state(one_token(source), tmp_path / "x"),
     ]
     for write in writers:
         with pytest.raises(CorpusFormatError, match="source"):
@@ -260,7 +234,7 @@ def test_a_source_that_cannot_be_written(source, tmp_path):
 def one_token(source, **others):
     zero = np.zeros(1, dtype=np.int32)
     arrays = dict.fromkeys(("doc_of", "position_of", "word_of", "topic_of", "type_indices"), zero)
-    return MalletState(
+    return formats.MalletState(
         **arrays | {"vocabulary": ("a",), "sources": (source,), "n_topics": 1} | others
     )
 
@@ -268,12 +242,8 @@ def one_token(source, **others):
 @pytest.mark.parametrize(
     "others",
     [
-        {"doc_of": np.array([1])},
-        {"topic_of": np.array([1])},
-        {"word_of": np.array([-1])},
-        {"word_of": np.array([0, 0])},
-        {"type_indices": np.array([0, 1])},
-        {"alpha": np.ones(2)},
+        *({"doc_of": np.array([1])}, {"topic_of": np.array([1])}, {"word_of": np.array([-1])}),
+        *({"word_of": np.array([0, 0])}, {"type_indices": np.array([0, 1])}, {"alpha": np.ones(2)}),
     ],
 )
 def test_a_state_that_does_not_fit_together(others):

@@ -1,11 +1,8 @@
-"""UCI, Matrix Market and lda-c: round trips, an oracle, and what is refused with its line."""
-
-from __future__ import annotations
-
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,41 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import io, sparse
 
-from corpora.corpus import Corpus
-from corpora.errors import CorpusFormatError
+from corpora import Corpus, CorpusFormatError, formats
 from corpora.formats import lines as lines_module
-from corpora.formats import (
-    read_corpus,
-    read_ldac,
-    read_matrix_market,
-    read_uci,
-    write_corpus,
-    write_ldac,
-    write_matrix_market,
-    write_uci,
-)
-from tests.corpora.formats.made_up import (
-    SUFFIXES,
-    corpora,
-    only_file,
-    refused,
-    same,
-    says,
-    skip_without_zstd,
-    small_corpus,
-)
+from tests.corpora.formats import made_up
 from tests.shared_data import shared_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BANNER = "%%MatrixMarket matrix coordinate integer general\n"
 WORDS = ("ant", "bee", "cat", "doe")
+CHANGES = [
+    lambda text: text, lambda text: text.replace("\n", "\r\n"),
+    lambda text: text.removesuffix("\n"),
+    lambda text: text.replace("\n", "\r\n").removesuffix("\r\n"), lambda text: "\ufeff" + text,
+    lambda text: text.replace(" ", " \t "), lambda text: text.replace("\n", " \n"),
+]  # fmt: skip
 
 
 class Form(NamedTuple):
-    """A format, with its text of `small_corpus`."""
-
     name: str
     read: Callable[..., Corpus]
     write: Callable[..., None]
@@ -55,18 +33,20 @@ class Form(NamedTuple):
 
 
 FORMS = {
-    "uci": Form("docword.x.txt", read_uci, write_uci, "3\n4\n4\n1 1 2\n1 3 1\n3 2 3\n3 4 1\n"),
+    "uci": Form(
+        *("docword.x.txt", formats.read_uci, formats.write_uci),
+        "3\n4\n4\n1 1 2\n1 3 1\n3 2 3\n3 4 1\n",
+    ),
     "mtx": Form(
-        *("x.mtx", read_matrix_market, write_matrix_market),
+        *("x.mtx", formats.read_matrix_market, formats.write_matrix_market),
         BANNER + "3 4 4\n1 1 2\n1 3 1\n3 2 3\n3 4 1\n",
     ),
-    "ldac": Form("x.ldac", read_ldac, write_ldac, "2 0:2 2:1\n0\n2 1:3 3:1\n"),
+    "ldac": Form("x.ldac", formats.read_ldac, formats.write_ldac, "2 0:2 2:1\n0\n2 1:3 3:1\n"),
 }
 ALL = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 
 
 def put(directory, name, content, words=WORDS):
-    """A file of counts and the vocabulary beside it."""
     (directory / "vocab.txt").write_text("".join(f"{word}\n" for word in words), "utf-8")
     path = directory / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -74,39 +54,39 @@ def put(directory, name, content, words=WORDS):
 
 
 @ALL
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", made_up.SUFFIXES)
 @settings(max_examples=30)
-@given(corpus=corpora())
+@given(corpus=made_up.corpora())
 def test_what_is_written_is_read_again(form, suffix, corpus):
-    skip_without_zstd(suffix)
+    made_up.skip_without_zstd(suffix)
     with TemporaryDirectory() as directory:
         path = Path(directory, form.name + suffix)
         form.write(corpus, path)
-        same(form.read(path), corpus)
+        made_up.same(form.read(path), corpus)
         beside = "vocab.x.txt" if form.name.startswith("docword") else "x.vocab"
-        assert only_file(path.parent) == " ".join(sorted([path.name, beside]))
+        assert made_up.only_file(path.parent) == " ".join(sorted([path.name, beside]))
         content = path.read_bytes()
         form.write(corpus, path)
         assert path.read_bytes() == content
 
 
-@given(corpus=corpora())
+@given(corpus=made_up.corpora())
 def test_scipy_reads_what_is_written(corpus):
     with TemporaryDirectory() as directory:
         path = Path(directory, "x.mtx")
-        write_matrix_market(corpus, path)
+        formats.write_matrix_market(corpus, path)
         oracle = io.mmread(path)
         assert oracle.shape == corpus.counts.shape
         assert np.array_equal(oracle.toarray(), corpus.counts.toarray())
 
 
-@given(corpus=corpora(), field=st.sampled_from(["integer", "real"]))
+@given(corpus=made_up.corpora(), field=st.sampled_from(["integer", "real"]))
 def test_what_scipy_writes_is_read(corpus, field):
     with TemporaryDirectory() as directory:
         path = put(Path(directory), "x.mtx", "", corpus.vocabulary)
         matrix = corpus.counts.astype(np.float64 if field == "real" else np.int64)
         io.mmwrite(path, matrix.tocoo(), comment="by\nscipy", field=field, symmetry="general")
-        same(read_matrix_market(path), corpus)
+        made_up.same(formats.read_matrix_market(path), corpus)
 
 
 @ALL
@@ -116,24 +96,13 @@ def test_files_longer_than_a_block(form, tmp_path, monkeypatch):
     corpus = Corpus(counts, tuple(f"w{w}" for w in range(40)), ids)
     form.write(corpus, tmp_path / form.name)
     monkeypatch.setattr(lines_module, "BLOCK", 100)
-    same(form.read(tmp_path / form.name), corpus)
-
-
-CHANGES = [
-    lambda text: text,
-    lambda text: text.replace("\n", "\r\n"),
-    lambda text: text.removesuffix("\n"),
-    lambda text: text.replace("\n", "\r\n").removesuffix("\r\n"),
-    lambda text: "\ufeff" + text,
-    lambda text: text.replace(" ", " \t "),
-    lambda text: text.replace("\n", " \n"),
-]
+    made_up.same(form.read(tmp_path / form.name), corpus)
 
 
 @ALL
 @pytest.mark.parametrize("change", CHANGES)
 def test_line_ends_and_spaces_do_not_matter(form, change, tmp_path):
-    same(form.read(put(tmp_path, form.name, change(form.text))), small_corpus())
+    made_up.same(form.read(put(tmp_path, form.name, change(form.text))), made_up.small_corpus())
 
 
 @pytest.mark.parametrize("form", ["uci", "mtx"])
@@ -141,8 +110,10 @@ def test_order_and_blank_lines_do_not_matter(form, tmp_path):
     name, read, _, text = FORMS[form]
     head, entries = text.split("1 1 2\n")
     lines = ["1 1 2", *entries.splitlines()]
-    path = put(tmp_path, name, head + "\n\n".join(reversed(lines)) + "\n\n")
-    same(read(path), small_corpus())
+    made_up.same(
+        read(put(tmp_path, name, head + "\n\n".join(reversed(lines)) + "\n\n")),
+        made_up.small_corpus(),
+    )
 
 
 def test_words_may_be_their_numbers(tmp_path):
@@ -152,7 +123,7 @@ def test_words_may_be_their_numbers(tmp_path):
         path.write_text(text)
         corpus = read(path, "numbers")
         assert corpus.vocabulary == tuple(str(first + w) for w in range(4))
-        assert np.array_equal(corpus.counts.toarray(), small_corpus().counts.toarray())
+        assert np.array_equal(corpus.counts.toarray(), made_up.small_corpus().counts.toarray())
 
 
 @pytest.mark.parametrize(
@@ -160,13 +131,15 @@ def test_words_may_be_their_numbers(tmp_path):
 )
 def test_so_many_numbers_are_not_plausible(form, text, line, tmp_path):
     path = put(tmp_path, FORMS[form].name, text)
-    refused(lambda: FORMS[form].read(path, "numbers"), f"line {line}: ", "words, which is not plau")
+    made_up.refused(
+        lambda: FORMS[form].read(path, "numbers"), f"line {line}: ", "words, which is not plau"
+    )
 
 
 def test_reals_that_are_whole(tmp_path):
     head = BANNER.replace("integer", "REAL") + "% a comment\n\n2 4 4\n"
     text = head + "1 1 2.0\n1 3 1e3\n2 2 +.3E1\n2 4 0.0\n"
-    corpus = read_matrix_market(put(tmp_path, "x.mtx", text))
+    corpus = formats.read_matrix_market(put(tmp_path, "x.mtx", text))
     assert corpus.counts.toarray().tolist() == [[2, 0, 1000, 0], [0, 3, 0, 0]]
     assert corpus.counts.nnz == 3
 
@@ -239,7 +212,7 @@ BAD = [
 def test_the_message_names_file_and_line(form, text, line, message, tmp_path):
     name, read, *_ = FORMS[form]
     path = put(tmp_path, name, text)
-    refused(lambda: read(path), f"{path}, line {line}: ", message)
+    made_up.refused(lambda: read(path), f"{path}, line {line}: ", message)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -287,16 +260,16 @@ def test_truncated_gzip_and_utf_16_are_named(form, tmp_path):
 @pytest.mark.parametrize("word", ["", " ", "a\nb", "a\rb", "\ufeffa", "\ud800"])
 def test_a_word_that_no_line_holds_is_named(form, word, tmp_path):
     corpus = Corpus(sparse.csr_array([[1, 2]]), ("fine", word), ("1",))
-    refused(lambda: form.write(corpus, tmp_path / form.name), repr(word), form.name)
-    assert not only_file(tmp_path)
+    made_up.refused(lambda: form.write(corpus, tmp_path / form.name), repr(word), form.name)
+    assert not made_up.only_file(tmp_path)
 
 
 @ALL
 def test_a_failure_leaves_neither_file(form, tmp_path):
-    form.write(small_corpus(), tmp_path / form.name)
+    form.write(made_up.small_corpus(), tmp_path / form.name)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     # Without counts, which are missed once the vocabulary is written.
-    broken = small_corpus()
+    broken = made_up.small_corpus()
     object.__setattr__(broken, "counts", None)
     object.__setattr__(broken, "vocabulary", ("other",) * 4)
     with pytest.raises((AttributeError, TypeError)):
@@ -307,15 +280,15 @@ def test_a_failure_leaves_neither_file(form, tmp_path):
 def test_no_vocabulary_says_where_it_was_looked_for(tmp_path):
     (tmp_path / "docword.x.txt").write_text(FORMS["uci"].text)
     with pytest.raises(FileNotFoundError) as error:
-        read_uci(tmp_path / "docword.x.txt")
-    says(error, "vocab.x.txt", "x.vocab", "numbers")
+        formats.read_uci(tmp_path / "docword.x.txt")
+    made_up.says(error, "vocab.x.txt", "x.vocab", "numbers")
 
 
 @pytest.mark.parametrize("name", ["vocab.x.txt", "x.vocab", "x.vocab.txt", "x_vocabulary.txt"])
 def test_where_a_vocabulary_is_found(name, tmp_path):
     put(tmp_path, "x.ldac", FORMS["ldac"].text, ("wrong",))
     (tmp_path / name).write_text("\n".join(WORDS))
-    assert read_ldac(tmp_path / "x.ldac").vocabulary == WORDS
+    assert formats.read_ldac(tmp_path / "x.ldac").vocabulary == WORDS
 
 
 @pytest.mark.parametrize("name", ["docword.x.txt.gz", "x.mtx", "x.mtx.xz", "x.ldac", "docword.mtx"])
@@ -324,8 +297,8 @@ def test_the_vocabulary_that_was_written_is_read_whatever_else_is_there(name, tm
     others += [f"{stem}{end}" for stem in ("x", "docword") for end in (".vocab", ".vocab.txt")]
     for other in (*others, "x_vocabulary.txt", "vocab.txt", "vocabulary.txt"):
         (tmp_path / other).write_text("doe\ncat\nbee\nant\n")
-    write_corpus(small_corpus(), tmp_path / name, replace=True)
-    same(read_corpus(tmp_path / name), small_corpus())
+    formats.write_corpus(made_up.small_corpus(), tmp_path / name, replace=True)
+    made_up.same(formats.read_corpus(tmp_path / name), made_up.small_corpus())
 
 
 @pytest.mark.parametrize(
@@ -340,7 +313,7 @@ def test_the_vocabulary_that_was_written_is_read_whatever_else_is_there(name, tm
 def test_a_bad_vocabulary(content, message, tmp_path):
     path = put(tmp_path, "x.ldac", FORMS["ldac"].text)
     (tmp_path / "vocab.txt").write_bytes(content)
-    refused(lambda: read_ldac(path), str(tmp_path / "vocab.txt"), message)
+    made_up.refused(lambda: formats.read_ldac(path), str(tmp_path / "vocab.txt"), message)
 
 
 def test_a_line_without_an_end_is_not_read_into_memory(tmp_path, monkeypatch):
@@ -354,7 +327,7 @@ def test_a_line_without_an_end_is_not_read_into_memory(tmp_path, monkeypatch):
 @pytest.mark.shared
 def test_a_real_file():
     path = shared_file("kos/docword.kos.txt.gz")
-    corpus = read_uci(path, "numbers")
+    corpus = formats.read_uci(path, "numbers")
     assert (corpus.n_docs, corpus.n_words, corpus.counts.nnz) == (3430, 6906, 353160)
     oracle = np.loadtxt(path, skiprows=3, dtype=np.int64)
     expected = sparse.csr_array((oracle[:, 2], (oracle[:, 0] - 1, oracle[:, 1] - 1)))

@@ -1,5 +1,3 @@
-"""Lines of numbers: the fast way gives what the slow way gives, errors too."""
-
 import random
 
 import pytest

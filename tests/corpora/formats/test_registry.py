@@ -1,5 +1,3 @@
-"""Formats told by name, what they cannot hold, and what is not replaced."""
-
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from corpora.corpus import Corpus
-from corpora.errors import CorpusFormatError
+from corpora import Corpus, CorpusFormatError
 from corpora.formats import (
     FORMATS,
     UnknownFormatError,
@@ -37,16 +34,10 @@ NAMES |= {"text": "texts", "corpus": "corpus"}
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("docword.kos.txt", "uci"),
-        ("docword.ny.times.txt.gz", "uci"),
-        ("DOCWORD.KOS.TXT.XZ", "uci"),
-        ("a.mtx", "mtx"),
-        ("a.mtx.bz2", "mtx"),
-        ("a.ldac", "ldac"),
-        ("ap.dat", "ldac"),
-        ("a.jsonl", "jsonl"),
-        ("a.state.jsonl.zst", "jsonl"),
-        ("topic-state.gz", "mallet-state"),
+        *(("docword.kos.txt", "uci"), ("docword.ny.times.txt.gz", "uci")),
+        *(("DOCWORD.KOS.TXT.XZ", "uci"), ("a.mtx", "mtx"), ("a.mtx.bz2", "mtx")),
+        *(("a.ldac", "ldac"), ("ap.dat", "ldac"), ("a.jsonl", "jsonl")),
+        *(("a.state.jsonl.zst", "jsonl"), ("topic-state.gz", "mallet-state")),
     ],
 )
 def test_the_name_tells(name, expected):
@@ -71,7 +62,6 @@ def test_directories(tmp_path):
 @settings(max_examples=40)
 @given(corpus=corpora(text_words, most=30, ids=st.text("ab/.%:", max_size=4) | any_text))
 def test_what_is_not_named_as_lost_comes_back(name, corpus):
-    """The law behind the warning: no loss, no difference; and the other way round."""
     with TemporaryDirectory() as directory:
         path = Path(directory, NAMES[name])
         try:
@@ -98,13 +88,9 @@ def test_losses_by_format():
     numbered = ("document ids", "titles", "numbers of unknown words")
     unordered = ("words that no document has", "the order of the vocabulary")
     assert {name: losses(corpus, each) for name, each in FORMATS.items() if each.write} == {
-        "uci": numbered,
-        "mtx": numbered,
-        "ldac": numbered,
-        "jsonl": unordered,
-        "text": ("ids as they are", "titles", "numbers of unknown words", *unordered),
-        "corpus": (),
-    }
+        "uci": numbered, "mtx": numbered, "ldac": numbered, "jsonl": unordered,
+        "text": ("ids as they are", "titles", "numbers of unknown words", *unordered), "corpus": (),
+    }  # fmt: skip
     assert not any(losses(small_corpus(), each) for each in FORMATS.values())
 
 
@@ -179,8 +165,7 @@ def test_counts_without_a_vocabulary_are_no_hindrance(tmp_path):
 def test_only_a_real_corpus_is_replaced(content, tmp_path):
     path = tmp_path / "there"
     write_corpus(small_corpus(), path, "corpus")
-    header = path / "header.json"
-    text = content
+    header, text = path / "header.json", content
     if content == "changed":
         text = header.read_text().replace('"version": 2', '"version": 1')
         assert text != header.read_text()

@@ -6,12 +6,10 @@ from spacy.lookups import Lookups
 
 def all_nouns(language="en"):
     nlp = spacy.blank(language)
-    ruler = nlp.add_pipe("attribute_ruler")
-    ruler.add([[{"LENGTH": {">=": 0}}]], {"POS": "NOUN"})
+    nlp.add_pipe("attribute_ruler").add([[{"LENGTH": {">=": 0}}]], {"POS": "NOUN"})
     lookups = Lookups()
     lookups.add_table("lemma_lookup", {})
-    lemmatizer = nlp.add_pipe("lemmatizer", config={"mode": "lookup"})
-    lemmatizer.initialize(lookups=lookups)
+    nlp.add_pipe("lemmatizer", config={"mode": "lookup"}).initialize(lookups=lookups)
     nlp.add_pipe("sentencizer")  # not needed, so not to be run
     return nlp
 

@@ -1,7 +1,4 @@
-"""An annotator that reads its answers from the text: tokens `lemma/TAG/POS/flags` between blanks.
-
-Flags: `s` for a stop word, `c` for a token that continues a noun chunk.
-"""
+"""Annotator of tokens `lemma/TAG/POS/flags` in the text; flags: `s` stop word, `c` noun chunk."""
 
 import os
 import signal
@@ -45,17 +42,14 @@ class Scripted:
 
 
 def nouns(text):
-    """A text of which each word is a noun."""
     return " ".join(f"{word}/NN/NOUN/-" for word in text.split())
 
 
 def prepare_scripted(articles, model, noun_chunks):
-    """In the place of `filling.prepare`, in a worker."""
     filling._prepared[:] = [(articles, Scripted(noun_chunks=noun_chunks), frozenset({"the"}), [])]
 
 
 def prepare_deadly_pieces(articles, model, noun_chunks):
-    """As `prepare_scripted`, but a deadly text kills as it is cut into pieces."""
     prepare_scripted(articles, model, noun_chunks)
     cut = annotate.pieces_of
 
@@ -67,7 +61,6 @@ def prepare_deadly_pieces(articles, model, noun_chunks):
 
 
 def prepare_deadly_sections(articles, model, noun_chunks):
-    """As `prepare_scripted`, but a deadly article kills as its sections are looked for."""
     prepare_scripted(articles, model, noun_chunks)
     cut = Article.sections
 
@@ -79,7 +72,6 @@ def prepare_deadly_sections(articles, model, noun_chunks):
 
 
 PREPARE_CUTTING = {"pieces_of": prepare_deadly_pieces, "sections": prepare_deadly_sections}
-"""By what it is that kills."""
 
 
 def _die_of(text):
@@ -88,6 +80,5 @@ def _die_of(text):
 
 
 def die_outside_of_any_article(task):
-    """In the place of `filling.annotate_shard`, in a worker."""
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError

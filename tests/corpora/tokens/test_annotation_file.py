@@ -1,5 +1,3 @@
-"""Annotations on disk: the same come back, and no changed byte goes unnoticed."""
-
 import hashlib
 import io
 import json
@@ -12,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.articles.article import Article
+from corpora import AnnotatedArticles, Article, annotate_articles
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
 from corpora.tokens import annotation_file
-from corpora.tokens.annotate import annotate_articles
-from corpora.tokens.annotated import AnnotatedArticles
 from corpora.tokens.annotation_file import load_annotated, load_skipped, save_annotated
 from tests.corpora.tokens.scripted import Scripted
 
 SHARD, OTHER_SHARD = "5a" * 32, "5b" * 32
+words = st.text(st.characters(exclude_categories=["Z", "C"], exclude_characters="/="), min_size=1)
+tokens = st.builds("{}/{}/NOUN/{}".format, words, words, st.sampled_from(["-", "s", "c"]))
 
 
 def annotated(texts, *, noun_chunks=False, title="Drei § ü"):
@@ -42,10 +40,6 @@ def same(a, b):
     )
 
 
-words = st.text(st.characters(exclude_categories=["Z", "C"], exclude_characters="/="), min_size=1)
-tokens = st.builds("{}/{}/NOUN/{}".format, words, words, st.sampled_from(["-", "s", "c"]))
-
-
 @given(
     texts=st.lists(st.lists(tokens, max_size=5).map(" ".join), max_size=7),
     noun_chunks=st.booleans(),
@@ -58,13 +52,10 @@ def test_saved_annotations_come_back(texts, noun_chunks, title, tmp_path_factory
     assert same(load_annotated(path, SHARD), articles)
 
 
-def test_half_a_surrogate_pair_in_a_title_comes_back(tmp_path):
+def test_half_a_surrogate_pair_and_many_entries_come_back(tmp_path):
     articles = replace(small(), titles=("\ud800", "", "x"))
     save_annotated(articles, tmp_path / "a.npz", SHARD)
     assert same(load_annotated(tmp_path / "a.npz", SHARD), articles)
-
-
-def test_many_entries_come_back(tmp_path):
     articles = annotated([" ".join(f"w{n}/NN/NOUN/-" for n in range(70_000))])
     assert len(articles.entry_word) == 70_000
     save_annotated(articles, tmp_path / "a.npz", SHARD)
@@ -130,14 +121,12 @@ def test_articles_that_were_passed_over_are_read_alone(tmp_path):
 
 
 def with_digest(content):
-    """As if `save_annotated` had written it."""
     if content.startswith(b"PK"):
         content = content[:-2] + (32).to_bytes(2, "little")
     return content + hashlib.sha256(content).digest()
 
 
 def archive(**changes):
-    """The arrays of an annotation, some of them others."""
     arrays = {
         "version": np.array(annotation_file.FORMAT_VERSION),
         "shard": packed([SHARD]),
@@ -165,25 +154,15 @@ def test_an_unchanged_archive_is_sound(tmp_path):
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
-        b"no archive",
-        b"PK\x03\x04 no archive either",
-        pickle.dumps({"words": []}),
-        archive(version=np.array("two")),
-        archive(shard=packed([])),
-        archive(shard=packed([1])),
+        *(b"", b"no archive", b"PK\x03\x04 no archive either", pickle.dumps({"words": []})),
+        *(archive(version=np.array("two")), archive(shard=packed([])), archive(shard=packed([1]))),
         archive(words=np.frombuffer(b"no JSON", dtype=np.uint8)),
         archive(words=np.frombuffer(b"\xff\xfe\xff", dtype=np.uint8)),
-        archive(words=np.array([{}], dtype=object)),
-        archive(words=packed([1, 2])),
-        archive(words=packed({"a": 1})),
-        archive(is_alphabetic=np.zeros(1)),
-        archive(n_is_alphabetic=np.array(10**15)),
-        archive(n_is_alphabetic=np.array([1, 2])),
-        archive(entry_of=np.zeros(1)),
-        archive(entry_of=np.zeros((0, 2), dtype=np.uint8)),
-        archive(piece_start=np.array(["a"])),
-        archive(piece_start=np.array([1], dtype=np.uint8)),
+        *(archive(words=np.array([{}], dtype=object)), archive(words=packed([1, 2]))),
+        *(archive(words=packed({"a": 1})), archive(is_alphabetic=np.zeros(1))),
+        *(archive(n_is_alphabetic=np.array(10**15)), archive(n_is_alphabetic=np.array([1, 2]))),
+        *(archive(entry_of=np.zeros(1)), archive(entry_of=np.zeros((0, 2), dtype=np.uint8))),
+        *(archive(piece_start=np.array(["a"])), archive(piece_start=np.array([1], dtype=np.uint8))),
         archive(passed_over=packed(["en:1"])),
     ],
 )

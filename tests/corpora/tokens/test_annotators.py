@@ -1,10 +1,7 @@
-"""The fast annotator where it can be, spaCy itself elsewhere, and a word about why."""
-
 import pytest
 
+from corpora import PlainAnnotator, load_annotator
 from corpora.tokens import annotators
-from corpora.tokens.annotators import load_annotator
-from corpora.tokens.plain_annotator import PlainAnnotator
 from tests.corpora.tokens.models import save_all_nouns
 
 

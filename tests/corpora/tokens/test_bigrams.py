@@ -1,5 +1,3 @@
-"""Collocations, against gensim's Phrases and FrozenPhrases on the same runs."""
-
 import math
 import re
 from collections import Counter
@@ -24,10 +22,16 @@ Token = tuple[str, str, bool]
 """Word, part of speech, and whether it continues a noun chunk."""
 Tagged = list[list[list[Token]]]
 Rule = tuple[frozenset[tuple[str, str]] | None, bool]
+SETTINGS = [
+    *(("classic", 5, 10.0), ("classic", 2, 100.0), ("classic", 1, 0.5), ("npmi", 3, 0.4)),
+    ("npmi", 1, -1.0),
+]
+tiny_documents = st.lists(
+    st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), max_size=3), max_size=8
+)
 
 
 def blocks_of(documents, block_size=2):
-    """Documents in blocks, named 0, 1, …."""
     ids = [str(d) for d in range(len(documents))]
     return [
         block_of_runs(
@@ -67,18 +71,8 @@ def runs_of_blocks(blocks):
 
 @pytest.fixture(scope="module")
 def lee():
-    """News articles that come with gensim: runs of lower-case words between other characters."""
     lines = Path(datapath("lee_background.cor")).read_text("utf-8").lower().splitlines()
     return [[re.findall(r"[a-z]+", run) for run in re.split(r"[^a-z ]+", line)] for line in lines]
-
-
-SETTINGS = [
-    ("classic", 5, 10.0),
-    ("classic", 2, 100.0),
-    ("classic", 1, 0.5),
-    ("npmi", 3, 0.4),
-    ("npmi", 1, -1.0),
-]
 
 
 @pytest.mark.parametrize(("scoring", "min_count", "threshold"), SETTINGS)
@@ -90,21 +84,14 @@ def test_real_text_is_scored_and_joined_as_gensim_does(scoring, min_count, thres
     assert joined_scores(bigrams) == within_bounds(phrases, scoring, threshold)
     assert list(bigrams.scores) == sorted(bigrams.scores)
     assert len(bigrams.scores) > 10
-
     # As little memory as this holds no two blocks' words.
     spilled = learn_bigrams(
         blocks, everything, min_count, threshold, scoring, max_words=1500, max_pairs=4000
     )
     assert spilled == bigrams
-
     frozen = FrozenPhrases(phrases)
     expected = [[frozen[run] for run in document] for document in documents]
     assert runs_of_blocks([bigrams.join(block) for block in blocks]) == expected
-
-
-tiny_documents = st.lists(
-    st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), max_size=3), max_size=8
-)
 
 
 @settings(max_examples=80, deadline=None)
@@ -119,7 +106,6 @@ def test_any_corpus_is_scored_and_joined_as_gensim_does(documents, min_count, th
     blocks = blocks_of(documents)
     bigrams = learn_bigrams(blocks, everything, min_count, threshold, scoring)
     assert joined_scores(bigrams) == within_bounds(phrases, scoring, threshold)
-
     frozen = FrozenPhrases(phrases)
     frozen.phrasegrams = joined_scores(bigrams)
     joined = [bigrams.join(block) for block in blocks]
@@ -135,24 +121,16 @@ def test_any_corpus_is_scored_and_joined_as_gensim_does(documents, min_count, th
 @given(tiny_documents)
 def test_only_kept_documents_are_learned_from(documents):
     odd = learn_bigrams(blocks_of(documents), lambda d: int(d) % 2 == 1, 1, 0.1)
-    alone = learn_bigrams(blocks_of(documents[1::2]), everything, 1, 0.1)
-    assert odd == alone
+    assert odd == learn_bigrams(blocks_of(documents[1::2]), everything, 1, 0.1)
 
 
-def test_three_in_a_row_join_from_the_left_and_never_across_a_break():
+def test_words_join_from_the_left_never_across_a_break_and_twice():
     bigrams = Bigrams({("a", "a"): 1.0, ("a", "b"): 1.0})
     block = block_of_runs([[["a", "a", "a", "b"], ["a"], ["b"]], [["a", "a", "b"]]], "xy", "xy")
     assert runs_of_blocks([bigrams.join(block)]) == [[["a_a", "a_b"], ["a"], ["b"]], [["a_a", "b"]]]
-
-
-def test_joining_twice_makes_longer_words():
     block = block_of_runs([[["new", "york", "times"]]], "x", "x")
     once = Bigrams({("new", "york"): 1.0}).join(block)
-    twice = Bigrams({("new_york", "times"): 1.0}).join(once)
-    assert twice.words == ("new_york_times",)
-
-
-def test_no_bigrams_change_nothing():
+    assert Bigrams({("new_york", "times"): 1.0}).join(once).words == ("new_york_times",)
     block = block_of_runs([[["b", "a"]], []], "xy", "xy")
     assert runs_of_blocks([Bigrams({}).join(block)]) == [[["b", "a"]], []]
 
@@ -218,7 +196,6 @@ def test_learning_and_joining_use_one_rule(tagged, rule, min_count, scoring):
             score = math.log(p * n_tokens**2 / (words[a] * words[b])) / -math.log(p)
         if n >= min_count and score > threshold + 1e-9:
             scores[a, b] = score
-
     blocks = [tagged_block(tagged[i : i + 3], i) for i in range(0, len(tagged), 3)]
     learned = learn_bigrams(
         blocks, everything, min_count, threshold, scoring, rule=Bigrams({}, *rule)
@@ -228,8 +205,7 @@ def test_learning_and_joining_use_one_rule(tagged, rule, min_count, scoring):
     assert (learned.patterns, learned.within_chunks) == rule
 
     def joined(run):
-        done = []
-        i = 0
+        done, i = [], 0
         while i < len(run):
             if (
                 i + 1 < len(run)
@@ -250,15 +226,12 @@ def test_learning_and_joining_use_one_rule(tagged, rule, min_count, scoring):
         assert getattr(whole, name).tolist() == getattr(expected, name).tolist()
 
 
-def test_patterns_without_parts_of_speech_are_refused():
+def test_patterns_without_parts_of_speech_or_of_unknown_ones_are_refused():
     blocks = blocks_of([[["new", "york"]]])
     rule = Bigrams({}, frozenset({("NOUN", "NOUN")}))
     with pytest.raises(UnsuitableModelError, match="parts of speech"):
         learn_bigrams(blocks, rule=rule)
     assert learn_bigrams([], rule=rule).scores == {}
-
-
-def test_a_part_of_speech_that_there_is_not_is_refused():
     with pytest.raises(ValueError, match=r"two parts of speech.*'ADJ NOPE'"):
         Bigrams({}, frozenset({("ADJ", "NOPE")}))
 
@@ -296,11 +269,7 @@ def test_words_that_a_line_cannot_hold_are_refused(word, tmp_path):
 @pytest.mark.parametrize(
     "rule",
     [
-        "",
-        "{",
-        "[]",
-        '{"patterns": null}',
-        '{"patterns": null, "within_chunks": 1}',
+        *("", "{", "[]", '{"patterns": null}', '{"patterns": null, "within_chunks": 1}'),
         '{"patterns": [["ADJ"]], "within_chunks": true}',
         '{"patterns": [["ADJ", "NOPE"]], "within_chunks": true}',
         '{"patterns": {}, "within_chunks": true}',

@@ -1,5 +1,3 @@
-"""Token blocks: runs in, the same runs out."""
-
 from dataclasses import replace
 
 import numpy as np
@@ -39,10 +37,8 @@ def test_runs_survive(documents):
 
 def test_parts_of_speech_and_chunks_are_not_known_unless_given():
     block = small_block()
-    assert block.pos_of.tolist() == [0] * 7
-    assert block.pos_of.dtype == np.uint8
-    assert block.continues_chunk.tolist() == [False] * 7
-    assert block.continues_chunk.dtype == bool
+    assert (block.pos_of.tolist(), block.pos_of.dtype) == ([0] * 7, np.uint8)
+    assert (block.continues_chunk.tolist(), block.continues_chunk.dtype) == ([False] * 7, bool)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +49,7 @@ def test_parts_of_speech_and_chunks_are_not_known_unless_given():
         ([0, -1, 2, -1], [0, 4], 1),  # a word that is not there
         ([0, -1, 1], [0, 3], 1),  # a run without its end
         ([0, 1, -1], [0, 1, 3], 2),  # a run over two documents
-        ([0, -1], [0, 3, 2], 2),
-        ([-2, -1], [0, 2], 1),
+        *(([0, -1], [0, 3, 2], 2), ([-2, -1], [0, 2], 1)),
     ],
 )
 def test_contradictory_arrays_are_refused(word_of, doc_start, n_ids):

@@ -5,13 +5,11 @@ import pickle
 import numpy as np
 import pytest
 
-from corpora.articles.store import ArticleStore
+from corpora import ArticleStore, TextSettings, TokenStore
 from corpora.corpus import Corpus, build_corpus_of_bags
 from corpora.counting import BagsOfBlock
 from corpora.tokens.bigrams import Bigrams, Joined, PairsOfBlock
 from corpora.tokens.block_pairs import narrow
-from corpora.tokens.settings import TextSettings
-from corpora.tokens.store import TokenStore
 from corpora.vocabulary import FrequenciesOfBlock, Pruning, learn_vocabulary, vocabulary_from
 from tests.corpora.tokens.blocks import learn_bigrams
 from tests.corpora.tokens.models import save_all_nouns
@@ -26,7 +24,6 @@ def is_even(document_id):
 
 @pytest.fixture(scope="module")
 def tokens(tmp_path_factory):
-    """Six shards of five articles, annotated."""
     path = tmp_path_factory.mktemp("tokens")
     store = ArticleStore(path / "articles", shard_size=5)
     store.append(articles(range(30)))
@@ -36,11 +33,9 @@ def tokens(tmp_path_factory):
 
 
 def everything(tokens, mapped, path):
-    """Bigrams, vocabulary and counts, of what `mapped` makes of a step and the blocks."""
     rule = Bigrams({})
     bigrams = rule.from_counts(mapped(PairsOfBlock(rule, is_even)), 2, 1.0)
-    frequencies = mapped(Joined(bigrams, FrequenciesOfBlock(is_even)))
-    words = vocabulary_from(frequencies, PRUNING)
+    words = vocabulary_from(mapped(Joined(bigrams, FrequenciesOfBlock(is_even))), PRUNING)
     bags = mapped(Joined(bigrams, BagsOfBlock(words)))
     return bigrams, words, build_corpus_of_bags(path, bags, words)
 
@@ -59,7 +54,6 @@ def check(tokens, found):
 
 def test_steps_that_were_sent_about_count_the_same(tokens, tmp_path):
     def mapped(step):
-        """On another machine, as it were; of shards whose order does not matter, backwards."""
         sent = pickle.loads(pickle.dumps(step))
         results = [pickle.loads(pickle.dumps(sent(block))) for block in tokens]
         in_order = isinstance(step, Joined) and isinstance(step.then, BagsOfBlock)

@@ -1,5 +1,3 @@
-"""Scores of pairs: against gensim's where those are right, and within their bounds everywhere."""
-
 import math
 
 import numpy as np
@@ -42,7 +40,7 @@ def test_npmi_is_gensims_number_cut_to_its_bounds(counts):
     assert npmi(*counts) == min(1.0, max(-1.0, theirs))
 
 
-def test_npmi_at_its_bounds():
+def test_npmi_at_its_bounds_and_of_nothing():
     assert npmi(5, 5, 5, 11) == 1 < npmi_scorer(5, 5, 5, 0, 1, 11)
     assert npmi(5, 5, 5, 5) == 1  # gensim divides by zero
     with pytest.raises(ZeroDivisionError):
@@ -51,9 +49,6 @@ def test_npmi_at_its_bounds():
     assert npmi(2, 2, 7, 9) == 1 < npmi_scorer(2, 2, 7, 0, 1, 9)  # more pairs than words
     assert npmi(3, 3, 1, 9) == pytest.approx(0, abs=1e-12)  # as chance has it
     assert npmi(4, 5, 2, 100) == pytest.approx(math.log(10) / math.log(50))
-
-
-def test_npmi_of_nothing():
     none = np.zeros(0, dtype=np.int64)
     assert npmi_scores(none, none, none, 0).tolist() == []
     assert classic_scores(none, none, none, 0, 1).tolist() == []

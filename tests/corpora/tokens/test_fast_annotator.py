@@ -89,8 +89,7 @@ def test_no_texts(annotator):
 def test_what_came_before_changes_nothing(nlp, annotator):
     texts = sample_texts()[30:40]
     annotator.annotate(sample_texts()[:5])
-    warm = annotator.annotate(texts)
-    cold = FastAnnotator(nlp).annotate(texts)
+    warm, cold = annotator.annotate(texts), FastAnnotator(nlp).annotate(texts)
     with mock.patch.object(fast_annotator, "MAX_ROWS", 100):
         forgetful = FastAnnotator(nlp)
         for text in texts[:3]:
@@ -104,10 +103,8 @@ def test_what_came_before_changes_nothing(nlp, annotator):
 
 @pytest.mark.slow
 def test_what_else_is_annotated_changes_nothing(nlp):
-    """Not a bit of what the network gives, so that no token can be a coin toss."""
     text = sample_texts()[3][:3000]
-    annotator = FastAnnotator(nlp)
-    expected = encoded_of(annotator, [text])[0]
+    expected = encoded_of(FastAnnotator(nlp), [text])[0]
     for others in (["a"], ["a b", "", "c d e"], sample_texts()[5:7]):
         again = encoded_of(FastAnnotator(nlp), [*others, text, "z"])[len(others)]
         np.testing.assert_array_equal(again, expected)
@@ -133,8 +130,7 @@ def test_an_interrupt_in_the_middle_leaves_nothing_half_learned(nlp, annotator, 
 
 def test_the_memory_of_words_is_bounded(nlp):
     with mock.patch.object(fast_annotator, "MAX_ROWS", 1000):
-        annotator = FastAnnotator(nlp)
-        rows = []
+        annotator, rows = FastAnnotator(nlp), []
         for start in range(0, 3000, 500):
             annotator.annotate([" ".join(f"w{i}x" for i in range(start, start + 500))])
             rows.append(annotator.n_remembered)
@@ -151,8 +147,7 @@ def broken(change):
         nlp.remove_pipe("lemmatizer")
         nlp.add_pipe("lemmatizer", before="tagger")
     elif change == "rule of the tokenizer":
-        tokenizer = nlp.tokenizer
-        tokenizer.add_special_case("New York", [{"ORTH": "New York"}])
+        nlp.tokenizer.add_special_case("New York", [{"ORTH": "New York"}])
     elif change == "pattern":
         nlp.get_pipe("attribute_ruler").add([[{"IS_TITLE": True}]], {"LEMMA": "x"})
     elif change == "network":
@@ -164,11 +159,8 @@ def broken(change):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ("no ruler", "components"),
-        ("another component", "sentencizer"),
-        ("order", "components"),
-        ("rule of the tokenizer", "New York"),
-        ("pattern", "IS_TITLE"),
+        *(("no ruler", "components"), ("another component", "sentencizer")),
+        *(("order", "components"), ("rule of the tokenizer", "New York"), ("pattern", "IS_TITLE")),
         ("network", "convolutions"),
     ],
 )

@@ -4,14 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from corpora.articles.article import Article
+from corpora import Article, ArticleStore, TextSettings, TokenStore
 from corpora.articles.manifest import ShardEntry
-from corpora.articles.store import ArticleStore
 from corpora.tokens import store as store_module
 from corpora.tokens.annotation_file import load_annotated
 from corpora.tokens.filling import MAX_SKIPPED, ShardTask, after_death
-from corpora.tokens.settings import TextSettings
-from corpora.tokens.store import TokenStore
 from corpora.worker_pool import WorkerDiedError
 from tests.corpora.tokens.scripted import (
     DEADLY,
@@ -25,7 +22,6 @@ TASK = ShardTask(ShardEntry("000001.pkl.gz", 5, 100, "0" * 64), Path("x.npz"))
 
 
 def store_with(path, deadly):
-    """Four shards of five articles, some of which kill."""
     store = ArticleStore(path, shard_size=5)
     store.append(
         Article(
@@ -45,10 +41,9 @@ def test_deadly_articles_are_passed_over_and_all_others_annotated(tmp_path, monk
     assert [doc_id for block in blocks for doc_id in block.doc_ids] == [
         f"en:{n}" for n in range(20)
     ]
-    without = {
+    assert {
         block.doc_ids[d] for block in blocks for d in range(block.n_docs) if not block.runs(d)
-    }
-    assert without == {"en:6", "en:8"}
+    } == {"en:6", "en:8"}
     deadly = tokens.directory / f"{articles.entries[1].sha256}.npz"
     assert tokens.skipped() == {deadly: {"en:6": "Title 6", "en:8": "Title 8"}}
     assert load_annotated(deadly, deadly.stem).skipped == ("en:6", "en:8")
@@ -58,8 +53,7 @@ def test_deadly_articles_are_passed_over_and_all_others_annotated(tmp_path, monk
             "a worker process died at en:5 Title 5 or just behind it; the articles of its shard "
             "are tried one by one"
         ),
-        "a worker process died at en:6 Title 6",
-        "a worker process died at en:8 Title 8",
+        *("a worker process died at en:6 Title 6", "a worker process died at en:8 Title 8"),
     ]
     assert tokens.missing() == []
 
@@ -98,8 +92,7 @@ def test_a_shard_is_tried_one_by_one_and_then_without_the_article():
     assert once == ShardTask(TASK.entry, TASK.path, one_by_one=True)
     twice = after_death(once, "4 en:9 Another", 2)
     assert twice == ShardTask(TASK.entry, TASK.path, one_by_one=True, skipped=frozenset({4}))
-    thrice = after_death(twice, "0 en:5 One", 3)
-    assert thrice.skipped == {0, 4}
+    assert after_death(twice, "0 en:5 One", 3).skipped == {0, 4}
 
 
 def test_if_article_after_article_kills_it_is_the_machine():

@@ -1,18 +1,12 @@
-"""The model follows the language of the articles, and what it cannot do is said."""
-
 import pytest
 
-from corpora.articles.article import Article
-from corpora.articles.store import ArticleStore
-from corpora.errors import CorpusFormatError
+from corpora import Article, ArticleStore, CorpusFormatError, find_model
 from corpora.tokens import model_choice
 from corpora.tokens.model_choice import model_for_language, model_for_store
-from corpora.tokens.spacy_model import find_model
 
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """Names of packages that are to pass for installed."""
     names = []
     monkeypatch.setattr(
         model_choice, "model_directory", lambda name: tmp_path if name in names else None

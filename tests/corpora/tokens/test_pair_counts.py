@@ -1,5 +1,3 @@
-"""Counts of words and neighbours, against loops, whatever fits in memory."""
-
 from collections import Counter
 from itertools import pairwise
 
@@ -17,15 +15,13 @@ documents = st.lists(st.lists(st.lists(word, min_size=1, max_size=6), max_size=3
 
 
 def counted(documents, min_count, max_words, max_pairs):
-    """Tokens, entries, and n_a, n_b and n_ab of each frequent pair, in the order given."""
     pairs = PairCounts(max_words, max_pairs)
     for i in range(0, len(documents), 2):
         ids = [str(d) for d in range(i, min(i + 2, len(documents)))]
         block = block_of_runs(documents[i : i + 2], ids, ids)
         is_word = block.word_of != BREAK
         pairs.add(count_pairs(block, is_word, np.flatnonzero(is_word[:-1] & is_word[1:])))
-    totals = pairs.totals(min_count)
-    found = {}
+    totals, found = pairs.totals(min_count), {}
     for each in totals:
         numbers = np.unique(np.concatenate([each.a, each.b]))
         words = dict(zip(numbers.tolist(), totals.words(numbers), strict=True))

@@ -1,5 +1,3 @@
-"""Texts are cut where it hurts least, and lose nothing but white space and headings."""
-
 import re
 
 import pytest
@@ -15,13 +13,10 @@ def short(monkeypatch):
     monkeypatch.setattr(pieces_module, "MAX_PIECE", 20)
 
 
-def test_a_short_text_is_one_piece():
+def test_a_short_text_is_one_piece_without_headings():
     assert list(pieces_of("One.\n\nTwo.\n")) == ["One.\n\nTwo."]
     assert list(pieces_of(" \n\n")) == []
     assert list(pieces_of("")) == []
-
-
-def test_headings_are_left_out():
     assert list(pieces_of("One.\n\n=== Early ===\n\nTwo.")) == ["One.\n\n\n\nTwo."]
     assert list(pieces_of("=== Early ===")) == []
 

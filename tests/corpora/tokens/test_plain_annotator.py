@@ -1,13 +1,10 @@
-"""The reference annotator says of every token what spaCy's Doc says of it."""
-
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from corpora import PlainAnnotator, load_model
 from corpora.tokens.annotation import PARTS_OF_SPEECH
-from corpora.tokens.plain_annotator import PlainAnnotator
-from corpora.tokens.spacy_model import load_model
 
 TEXTS = [
     "Apple's CEO didn't say that they were the best; Berlin's foxes ran (quickly)!",
@@ -46,8 +43,7 @@ def test_english_is_annotated_as_spacy_does(noun_chunks):
 
 
 def test_noun_chunks_of_a_sentence():
-    nlp = load_model("", noun_chunks=True)
-    text = "The big dog chased a small grey cat."
+    nlp, text = load_model("", noun_chunks=True), "The big dog chased a small grey cat."
     found = PlainAnnotator(nlp, noun_chunks=True).annotate([text]).continues_chunk
     assert found.tolist() == [False, True, True, False, False, True, True, True, False]
 
@@ -62,18 +58,14 @@ def test_noun_chunks_of_a_sentence():
 )
 def test_blank_models_give_lower_case_forms_and_stop_words(language, text, lemmas, stop_words):
     (rows,) = rows_of(PlainAnnotator(load_model(f"blank:{language}")).annotate([text]))
-    assert [row[0] for row in rows] == lemmas
-    assert [row[0] for row in rows if row[3]] == stop_words
+    assert ([row[0] for row in rows], [row[0] for row in rows if row[3]]) == (lemmas, stop_words)
     assert {(row[1], row[2]) for row in rows} == {("", "")}
 
 
-def test_no_texts_make_an_empty_annotation():
+def test_no_texts_make_an_empty_annotation_and_strings_do_not_stay():
     annotation = PlainAnnotator(load_model("blank:en")).annotate([])
     assert (annotation.n_texts, annotation.n_tokens, annotation.lemmas) == (0, 0, ())
     np.testing.assert_array_equal(annotation.text_start, [0])
-
-
-def test_strings_of_texts_do_not_stay_in_memory():
     nlp = load_model("")
     annotator = PlainAnnotator(nlp)
     annotator.annotate(["The"])

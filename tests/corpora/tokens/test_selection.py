@@ -1,5 +1,3 @@
-"""Which annotated tokens become words, against loops over tokens and over spaCy's documents."""
-
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -11,31 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.lang.en.stop_words import STOP_WORDS
 
+from corpora import AnnotatedArticles, PlainAnnotator, annotate_articles, select
 from corpora.articles.article import Article, without_headings
 from corpora.tokens import annotate as annotate_module
 from corpora.tokens import pieces as pieces_module
-from corpora.tokens.annotate import annotate_articles
-from corpora.tokens.annotated import AnnotatedArticles
 from corpora.tokens.annotation import PARTS_OF_SPEECH
 from corpora.tokens.block import BREAK
-from corpora.tokens.plain_annotator import PlainAnnotator
-from corpora.tokens.selection import select
 from corpora.tokens.settings import UNIVERSAL_PARTS_OF_SPEECH, TextSettings
 from corpora.tokens.spacy_model import load_model, stop_words_of
 from corpora.tokens.word_form import is_alphabetic, normalized
 from tests.corpora.tokens.models import all_nouns
 from tests.corpora.tokens.scripted import Scripted, nouns
-
-
-def article(text, number=7, title="Anarchism"):
-    return Article(number, 0, title, "", "", "en", "", text)
-
-
-def runs_of(block):
-    return [block.runs(d) for d in range(block.n_docs)]
-
-
-# Any annotation at all
 
 tokens = st.tuples(
     st.sampled_from(["ox", "Ox", "the", "Cafe\u0301", "x-1", "विज्ञान", "apple", "be", "12"]),
@@ -54,6 +38,28 @@ choices = st.builds(
     extra_stop_words=st.lists(st.sampled_from(["APPLE", "ox", "none"])).map(tuple),
     documents=st.sampled_from(["article", "section"]),
 )
+TEXT = """Mr Obama visited the largest cities of Germany in 2009; journalists wrote stories.
+
+Cafe\u0301 owners in New York sold paintings – and COVID-19 vaccines, state-of-the-art!
+
+== History ==
+
+Oncogenes are mutated genes.
+
+=== Early years ===
+Scientists discovered viruses
+and the quick brown foxes were jumping over lazy dogs.
+
+== See also ==
+"""
+
+
+def article(text, number=7, title="Anarchism"):
+    return Article(number, 0, title, "", "", "en", "", text)
+
+
+def runs_of(block):
+    return [block.runs(d) for d in range(block.n_docs)]
 
 
 def naive(articles, choice, *, noun_chunks):
@@ -144,8 +150,7 @@ def test_how_many_are_annotated_together_is_of_no_account(monkeypatch):
         return annotate_articles(articles, annotator, ["the"], **how)
 
     whole, alone, parts = Scripted(), Scripted(), Scripted()
-    expected = found(whole)
-    others = [found(alone, one_by_one=True)]
+    expected, others = found(whole), [found(alone, one_by_one=True)]
     monkeypatch.setattr(annotate_module, "TOGETHER", 100)
     others.append(found(parts))
     assert [len(each.calls) for each in (whole, alone, parts)] == [1, 10, 5]
@@ -162,24 +167,7 @@ def test_articles_that_are_passed_over_have_no_words():
     assert annotator.calls == [[nouns("a b")]]
     settings = TextSettings(min_length=1)
     assert runs_of(select(annotated, settings)) == [[["a", "b"]], []]
-    by_section = select(annotated, replace(settings, documents="section"))
-    assert by_section.doc_ids == ("en:1#1",)
-
-
-TEXT = """Mr Obama visited the largest cities of Germany in 2009; journalists wrote stories.
-
-Cafe\u0301 owners in New York sold paintings – and COVID-19 vaccines, state-of-the-art!
-
-== History ==
-
-Oncogenes are mutated genes.
-
-=== Early years ===
-Scientists discovered viruses
-and the quick brown foxes were jumping over lazy dogs.
-
-== See also ==
-"""
+    assert select(annotated, replace(settings, documents="section")).doc_ids == ("en:1#1",)
 
 
 @pytest.fixture(scope="module")
@@ -254,8 +242,7 @@ def english_runs(text, english, choice=None):
         ),
         ("COVID-19 vaccines, state-of-the-art", [["vaccine"], ["state"], ["art"]]),
         ("Workers said prices rose.", [["worker"], ["price", "rise"]]),  # to say is a stop word
-        ("", []),
-        ("... 1234 -- of the", []),
+        *(("", []), ("... 1234 -- of the", [])),
     ],
 )
 def test_hand_labelled_english(text, runs, english):
@@ -271,8 +258,7 @@ def test_settings_choose_the_words(english):
 
 
 def test_words_of_one_noun_chunk_are_marked():
-    nlp = load_model("", noun_chunks=True)
-    annotator = PlainAnnotator(nlp, noun_chunks=True)
+    annotator = PlainAnnotator(load_model("", noun_chunks=True), noun_chunks=True)
     text = article("Young scientists discovered deadly viruses yesterday.")
     block = select(annotate_articles([text], annotator, stop_words_of("")), TextSettings())
     words = ["young", "scientist", "discover", "deadly", "virus", "yesterday"]
@@ -310,15 +296,11 @@ def test_a_long_text_keeps_every_word_and_a_cut_ends_a_run(separator, monkeypatc
         assert len(runs) == len(annotated.piece_start) - 1 == len(text) // 1000 + 1
 
 
-def test_a_text_far_over_spacys_limit_goes_through():
+def test_long_texts_and_half_surrogate_pairs_go_through():
     nlp = all_nouns()
     nlp.max_length = 10_000
-    text = "river " * 40_000
-    annotated = annotate_articles([article(text)], PlainAnnotator(nlp), ())
+    annotated = annotate_articles([article("river " * 40_000)], PlainAnnotator(nlp), ())
     assert select(annotated, TextSettings()).n_tokens == 40_000
-
-
-def test_half_a_surrogate_pair_does_no_harm():
     annotated = annotate_articles([article("green \ud83d apples")], PlainAnnotator(all_nouns()), ())
     assert runs_of(select(annotated, TextSettings())) == [[["green"], ["apples"]]]
 
@@ -326,13 +308,9 @@ def test_half_a_surrogate_pair_does_no_harm():
 def test_contradictory_arrays_are_refused():
     annotated = annotate_articles([article(nouns("a b"))], Scripted(), [])
     for change in (
-        {"entry_of": np.array([0, 9])},
-        {"is_alphabetic": np.zeros(5, dtype=bool)},
-        {"piece_start": np.array([0, 1])},
-        {"section_start": np.array([0, 2])},
-        {"article_start": np.array([1])},
-        {"headings": ()},
-        {"skipped": ("en:8",)},
+        *({"entry_of": np.array([0, 9])}, {"is_alphabetic": np.zeros(5, dtype=bool)}),
+        *({"piece_start": np.array([0, 1])}, {"section_start": np.array([0, 2])}),
+        *({"article_start": np.array([1])}, {"headings": ()}, {"skipped": ("en:8",)}),
         {"continues_chunk": np.zeros(1, dtype=bool)},
     ):
         with pytest.raises(ValueError, match="contradict"):

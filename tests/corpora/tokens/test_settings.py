@@ -1,5 +1,3 @@
-"""Text settings that make no sense are refused with the reason."""
-
 import pytest
 
 from corpora.tokens.settings import TextSettings
@@ -22,12 +20,8 @@ def test_a_setting_that_makes_no_sense_is_refused(setting, message):
         TextSettings(**setting)
 
 
-def test_lists_as_settings_files_have_them_are_taken_for_tuples():
-    settings = TextSettings(parts_of_speech=["NOUN"])
-    assert settings == TextSettings(parts_of_speech=("NOUN",))
-
-
-def test_a_blank_model_knows_no_parts_of_speech():
+def test_lists_are_taken_for_tuples_and_blank_models_know_no_parts_of_speech():
+    assert TextSettings(parts_of_speech=["NOUN"]) == TextSettings(parts_of_speech=("NOUN",))
     assert TextSettings().knows_parts_of_speech
     assert TextSettings(spacy_model="de_core_news_sm").knows_parts_of_speech
     assert not TextSettings(spacy_model="blank:de").knows_parts_of_speech

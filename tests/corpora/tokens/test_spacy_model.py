@@ -1,5 +1,3 @@
-"""Models are found without importing them, and refused with what to do about it."""
-
 import json
 import re
 from pathlib import Path
@@ -19,15 +17,9 @@ from corpora.tokens.spacy_model import (
 from tests.corpora.tokens.models import all_nouns, save_all_nouns
 
 
-def test_only_what_is_needed_runs():
+def test_only_what_is_needed_runs_and_a_missing_model_names_its_command():
     assert load_model("").pipe_names == ["tok2vec", "tagger", "attribute_ruler", "lemmatizer"]
-
-
-def test_noun_chunks_need_the_parser():
     assert "parser" in load_model("", noun_chunks=True).pipe_names
-
-
-def test_a_missing_model_names_the_command_that_installs_it():
     with pytest.raises(MissingModelError, match="python -m spacy download de_core_news_sm"):
         load_model("de_core_news_sm")
 
@@ -65,8 +57,7 @@ def test_the_official_model_is_preferred(tmp_path, monkeypatch):
 
 
 def test_a_model_is_loaded_from_a_path(tmp_path):
-    nlp = load_model(save_all_nouns(tmp_path))
-    assert nlp.pipe_names == ["attribute_ruler", "lemmatizer"]
+    assert load_model(save_all_nouns(tmp_path)).pipe_names == ["attribute_ruler", "lemmatizer"]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +127,6 @@ def test_a_changed_model_is_described_otherwise(tmp_path):
 
 @pytest.mark.parametrize("whole", [10**9, 16])
 def test_any_file_of_a_model_tells_it_from_others(whole, tmp_path, monkeypatch):
-    """Files longer than `MAX_WHOLE_BYTES` by their ends."""
     monkeypatch.setattr(spacy_model, "MAX_WHOLE_BYTES", whole)
     model = save_all_nouns(tmp_path)
     before = describe_model(model)

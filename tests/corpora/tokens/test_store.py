@@ -12,17 +12,30 @@ from pathlib import Path
 import pytest
 from gensim.test.utils import datapath
 
-from corpora.articles.article import Article
-from corpora.articles.store import ArticleStore
+from corpora import Article, ArticleStore, PlainAnnotator, TextSettings
 from corpora.errors import CorpusFormatError, MissingModelError, StoreLockedError
 from corpora.tokens.annotation_file import load_annotated
-from corpora.tokens.plain_annotator import PlainAnnotator
-from corpora.tokens.settings import TextSettings
 from corpora.tokens.store import TokenStore, describe
 from tests.corpora.tokens.models import save_all_nouns
 
 ROOT = Path(__file__).parents[3]
 TEXTS = Path(datapath("lee_background.cor")).read_text("utf-8").splitlines()
+FILL = """
+import itertools
+import sys
+import time
+from corpora.articles.store import ArticleStore
+from corpora.tokens.settings import TextSettings
+from corpora.tokens.store import TokenStore
+
+if __name__ == "__main__":
+    n_done = itertools.count(1)
+    articles, path, model = sys.argv[1:]
+    for done in TokenStore(ArticleStore(articles), path, TextSettings(model)).fill(2):
+        print(done, flush=True)
+        if next(n_done) == 3:
+            time.sleep(60)
+"""
 
 
 def articles(numbers):
@@ -43,7 +56,6 @@ def articles(numbers):
 
 @pytest.fixture
 def store(tmp_path):
-    """Four shards of five articles."""
     store = ArticleStore(tmp_path / "articles", shard_size=5)
     store.append(articles(range(20)))
     return store
@@ -51,12 +63,10 @@ def store(tmp_path):
 
 @pytest.fixture(scope="module")
 def nouns(tmp_path_factory):
-    """Settings with a model that takes no time."""
     return TextSettings(spacy_model=save_all_nouns(tmp_path_factory.mktemp("model")))
 
 
 def n_tokens_of(tokens):
-    """Tokens of each shard, all kinds of them."""
     paths = [tokens.directory / f"{entry.sha256}.npz" for entry in tokens.entries]
     return [load_annotated(path, path.stem).n_tokens for path in paths]
 
@@ -95,7 +105,6 @@ def test_only_new_shards_are_tokenized(store, nouns, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in tokens.directory.glob("*.npz")}
     store.append(articles(range(25)))
     assert len(list(tokens)) == 4  # of the shards that were there when it was made
-
     later = TokenStore(store, tmp_path / "tokens", nouns)
     assert [entry.shard for entry in later.missing()] == [store.entries[4].shard]
     assert len(list(later.fill())) == 1
@@ -105,8 +114,7 @@ def test_only_new_shards_are_tokenized(store, nouns, tmp_path):
 
 
 def test_other_choices_annotate_nothing_again(store, nouns, tmp_path, monkeypatch):
-    annotated = []
-    original = PlainAnnotator.annotate
+    annotated, original = [], PlainAnnotator.annotate
 
     def counted(self, texts):
         annotated.extend(texts)
@@ -119,9 +127,7 @@ def test_other_choices_annotate_nothing_again(store, nouns, tmp_path, monkeypatc
     others = [
         TokenStore(store, tmp_path / "tokens", replace(nouns, **changes))
         for changes in (
-            {"min_length": 6},
-            {"extra_stop_words": ("hundreds",)},
-            {"documents": "section"},
+            *({"min_length": 6}, {"extra_stop_words": ("hundreds",)}, {"documents": "section"}),
             {"parts_of_speech": ("VERB",)},
         )
     ]
@@ -135,16 +141,13 @@ def test_other_choices_annotate_nothing_again(store, nouns, tmp_path, monkeypatc
     assert len(annotated) == 20
 
 
-def test_another_model_and_noun_chunks_have_annotations_of_their_own(store, nouns, tmp_path):
+def test_other_models_have_annotations_of_their_own_beside_what_made_them(store, nouns, tmp_path):
     list(TokenStore(store, tmp_path / "tokens", nouns).fill())
     blank = TokenStore(store, tmp_path / "tokens", replace(nouns, spacy_model="blank:en"))
     assert len(blank.missing()) == 4
     assert describe(TextSettings(noun_chunks=True)) != describe(TextSettings())
     list(blank.fill())
     assert next(iter(blank)).runs(0)[0][:2] == ["hundreds"]
-
-
-def test_what_made_the_annotations_is_written_beside_them(store, nouns, tmp_path):
     tokens = TokenStore(store, tmp_path / "tokens", nouns)
     list(tokens.fill())
     about = json.loads((tokens.directory / "about.json").read_text())
@@ -202,8 +205,7 @@ def test_tokens_that_are_not_there_cannot_be_read(store, nouns, tmp_path):
 def test_a_damaged_file_is_named_and_can_be_redone(store, nouns, tmp_path):
     tokens = TokenStore(store, tmp_path / "tokens", nouns)
     list(tokens.fill())
-    before = content(tokens)
-    path = tokens.directory / f"{store.entries[2].sha256}.npz"
+    before, path = content(tokens), tokens.directory / f"{store.entries[2].sha256}.npz"
     damaged = bytearray(path.read_bytes())
     damaged[300] ^= 0xFF
     path.write_bytes(damaged)
@@ -238,24 +240,6 @@ def test_a_missing_model_is_noticed_before_anything_is_made(store, tmp_path):
     assert not (tmp_path / "tokens").exists()
 
 
-FILL = """
-import itertools
-import sys
-import time
-from corpora.articles.store import ArticleStore
-from corpora.tokens.settings import TextSettings
-from corpora.tokens.store import TokenStore
-
-if __name__ == "__main__":
-    n_done = itertools.count(1)
-    articles, path, model = sys.argv[1:]
-    for done in TokenStore(ArticleStore(articles), path, TextSettings(model)).fill(2):
-        print(done, flush=True)
-        if next(n_done) == 3:
-            time.sleep(60)
-"""
-
-
 @pytest.mark.slow
 def test_a_killed_fill_goes_on_where_it_was(nouns, tmp_path):
     store = ArticleStore(tmp_path / "articles", shard_size=1)
@@ -272,7 +256,6 @@ def test_a_killed_fill_goes_on_where_it_was(nouns, tmp_path):
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert len(set(printed)) > 1
-
     tokens = TokenStore(store, tmp_path / "tokens", nouns)
     left = len(tokens.missing())
     assert 30 < left <= 37

@@ -9,18 +9,12 @@ from gensim.test.utils import datapath
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.articles.article import Article
-from corpora.corpus import Corpus
-from corpora.split import article_of
+from corpora import Article, Bigrams, Corpus, TextSettings, article_of, load_annotator, select
 from corpora.tokens import pieces as pieces_module
 from corpora.tokens.annotate import annotate_articles
-from corpora.tokens.annotators import load_annotator
-from corpora.tokens.bigrams import Bigrams
 from corpora.tokens.fast_annotator import FastAnnotator
 from corpora.tokens.pieces import pieces_of
 from corpora.tokens.plain_annotator import PlainAnnotator
-from corpora.tokens.selection import select
-from corpora.tokens.settings import TextSettings
 from corpora.tokens.spacy_model import load_model, stop_words_of, token_spans
 from corpora.tokens.surface import surface, text_of
 from corpora.tokens.word_form import is_alphabetic, normalized
@@ -30,26 +24,6 @@ from tests.corpora.tokens.blocks import learn_bigrams
 
 BLANK = "blank:en"
 NEW_YORK = Bigrams({("new", "york"): 1.0, ("york", "new"): 1.0, ("café", "café"): 1.0})
-
-
-@cache
-def annotator_of(model):
-    return load_annotator(model)
-
-
-def plain_surface(text, bigrams=None, min_length=3):
-    """By the rules for English words, without a model."""
-    how = TextSettings(spacy_model=BLANK, min_length=min_length)
-    return surface(text, how, bigrams or Bigrams({}), annotator_of(BLANK), stop_words_of(BLANK))
-
-
-def found(text, bigrams=None):
-    """(word, as it stands there) of each."""
-    where = plain_surface(text, bigrams)
-    spans = zip(where.words, where.start.tolist(), where.end.tolist(), strict=True)
-    return [(word, text[start:end]) for word, start, end in spans]
-
-
 WORDS = ["New", "new", "York", "york", "café", "Cafe\u0301", "ΣΊΣΥΦΟΣ"]
 PARTS = [
     *WORDS,
@@ -62,12 +36,28 @@ cut_apart = st.lists(
     st.sampled_from([part for part in PARTS if part not in "\t\u00a0"]), max_size=40
 )
 """Pieces are cut between lines or at spaces, so that no word of these is cut."""
+TOKENS = [" \n\nLet's see:  3.14 cafe\u0301s,\tO'Neill 😀 can't. ", "", "don't  "]
+
+
+@cache
+def annotator_of(model):
+    return load_annotator(model)
+
+
+def plain_surface(text, bigrams=None, min_length=3):
+    how = TextSettings(spacy_model=BLANK, min_length=min_length)
+    return surface(text, how, bigrams or Bigrams({}), annotator_of(BLANK), stop_words_of(BLANK))
+
+
+def found(text, bigrams=None):
+    where = plain_surface(text, bigrams)
+    spans = zip(where.words, where.start.tolist(), where.end.tolist(), strict=True)
+    return [(word, text[start:end]) for word, start, end in spans]
 
 
 def naive_words(listed):
     """Runs of (word, start, end), a part at a time, if no two words touch."""
-    runs = [[]]
-    at = 0
+    runs, at = [[]], 0
     for part in listed:
         if part in WORDS:
             runs[-1].append((normalized(part), at, at + len(part)))
@@ -94,10 +84,7 @@ def naive_bigrams(runs):
 
 
 def spaced(listed):
-    """The parts with a space wherever two would touch and so be another word, or a heading.
-
-    Two spaces in a row are a token of their own for spaCy, so they are made one part.
-    """
+    """Join the parts, with one space wherever two would touch and be another word, or a heading."""
     apart = []
     for part in listed:
         is_space = part.isspace()
@@ -112,8 +99,7 @@ def spaced(listed):
 
 @given(listed=parts.map(spaced))
 def test_words_are_found_where_they_were_put(listed):
-    text = "".join(listed)
-    where = plain_surface(text, NEW_YORK)
+    where = plain_surface("".join(listed), NEW_YORK)
     got = list(zip(where.words, where.start.tolist(), where.end.tolist(), strict=True))
     assert got == naive_bigrams(naive_words(listed))
 
@@ -123,36 +109,28 @@ def test_words_are_found_in_any_pieces(listed, longest):
     text = "".join(listed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pieces_module, "MAX_PIECE", longest)
-        where = plain_surface(text)
-        joined = plain_surface(text, NEW_YORK)
+        where, joined = plain_surface(text), plain_surface(text, NEW_YORK)
     got = list(zip(where.words, where.start.tolist(), where.end.tolist(), strict=True))
     assert got == [word for run in naive_words(listed) for word in run]
     # Halves on both sides of a cut are no neighbours, but the words are the same.
-    halves = [half for word in joined.words for half in word.split("_")]
-    assert halves == list(where.words)
+    assert [half for word in joined.words for half in word.split("_")] == list(where.words)
     assert set(joined.start) <= set(where.start)
     assert set(joined.end) <= set(where.end)
 
 
-def test_headings_shift_nothing():
+def test_headings_and_half_surrogate_pairs_shift_nothing():
     text = "== New ==\n york\n=== Café ===\n\nnew York\n== York =="
     assert found(text, NEW_YORK) == [("york", "york"), ("new_york", "new York")]
     assert plain_surface(text).start.tolist() == [11, 30, 34]
+    text = "apples \ud83d pears \ud83d\ude00 plums"
+    assert found(text) == [("apples", "apples"), ("pears", "pears"), ("plums", "plums")]
 
 
-def test_halves_of_a_bigram_are_neighbours():
+def test_halves_of_a_bigram_are_neighbours_and_in_one_at_most():
     text = "New York, new, york; new of york; new\nyork; new york new york"
     pairs = [each for each in found(text, NEW_YORK) if "_" in each[0]]
     assert pairs == [("new_york", "New York"), ("new_york", "new york"), ("new_york", "new york")]
-
-
-def test_each_word_is_in_one_bigram_at_most():
     assert found("café café café", NEW_YORK) == [("café_café", "café café"), ("café", "café")]
-
-
-def test_half_a_surrogate_pair_is_one_character():
-    text = "apples \ud83d pears \ud83d\ude00 plums"
-    assert found(text) == [("apples", "apples"), ("pears", "pears"), ("plums", "plums")]
 
 
 @pytest.mark.parametrize("text", ["", " \n", "== Heading ==", "the of", "\x00", "\u202e,"])
@@ -176,9 +154,6 @@ def english():
     return load_model("")
 
 
-TOKENS = [" \n\nLet's see:  3.14 cafe\u0301s,\tO'Neill 😀 can't. ", "", "don't  "]
-
-
 def check_spans(spans, nlp):
     expected = [[(t.idx, t.idx + len(t)) for t in nlp.make_doc(text)] for text in TOKENS]
     assert [[tuple(span) for span in each.tolist()] for each in spans] == expected
@@ -198,7 +173,6 @@ def test_the_fast_annotator_has_the_same_spans():
 
 
 def news(number):
-    """Texts of some two hundred words in two sections."""
     lines = Path(datapath("lee_background.cor")).read_text("utf-8").splitlines()[:number]
     halves = [line.partition(". ") for line in lines]
     return [
@@ -236,7 +210,6 @@ def test_surfaces_are_the_text_of_spacys_tokens():
 
 
 def check_counted(articles, how, *, with_bigrams):
-    """Compare with a corpus, word by word and document by document; bigrams that were found."""
     annotator, stop_words = annotator_of(how.spacy_model), stop_words_of(how.spacy_model)
     block = select(annotate_articles(articles, annotator, stop_words), how)
     bigrams = Bigrams({})
@@ -245,8 +218,7 @@ def check_counted(articles, how, *, with_bigrams):
     block = bigrams.join(block)
     vocabulary = learn_vocabulary([block], lambda _: True, Pruning(2, 1.0, 100_000))
     corpus = Corpus.from_blocks([block], vocabulary)
-    by_id = {article.document_id: article for article in articles}
-    n_joined = 0
+    by_id, n_joined = {article.document_id: article for article in articles}, 0
     assert corpus.n_docs >= len(articles)
     for d, doc_id in enumerate(corpus.doc_ids):
         text = text_of(by_id[article_of(doc_id)], doc_id)
@@ -272,23 +244,18 @@ def check_counted(articles, how, *, with_bigrams):
 )
 def test_what_is_found_is_what_is_counted(documents, with_bigrams):
     how = TextSettings(spacy_model=BLANK, documents=documents)
-    n_joined = check_counted(news(12), how, with_bigrams=with_bigrams)
-    assert (n_joined > 0) == with_bigrams
+    assert (check_counted(news(12), how, with_bigrams=with_bigrams) > 0) == with_bigrams
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "documents", "with_bigrams"),
     [
-        ("", "article", True),
-        ("", "section", True),
-        ("", "section", False),
-        (BLANK, "article", True),
-        (BLANK, "section", False),
+        *(("", "article", True), ("", "section", True), ("", "section", False)),
+        *((BLANK, "article", True), (BLANK, "section", False)),
     ],
 )
 def test_the_same_of_the_whole_sample(model, documents, with_bigrams):
     how = TextSettings(spacy_model=model, documents=documents)
     articles = [*read_source("sample", str(sample_path()))]
-    n_joined = check_counted(articles, how, with_bigrams=with_bigrams)
-    assert (n_joined > 100) == with_bigrams
+    assert (check_counted(articles, how, with_bigrams=with_bigrams) > 100) == with_bigrams

@@ -1,5 +1,3 @@
-"""Shards annotated on workers: the bytes that are made here, or a word on why not."""
-
 import json
 import pickle
 from dataclasses import replace
@@ -7,10 +5,9 @@ from dataclasses import replace
 import pytest
 import spacy
 
-from corpora.articles.store import ArticleStore
+from corpora import ArticleStore, TextSettings
 from corpora.errors import CorpusFormatError, MissingModelError, UnsuitableModelError
 from corpora.tokens import worker_annotation
-from corpora.tokens.settings import TextSettings
 from corpora.tokens.store import TokenStore, describe
 from corpora.tokens.worker_annotation import annotate_shard
 from corpora.tokens.workers import ArticlesToAnnotate
@@ -20,7 +17,6 @@ from tests.corpora.tokens.test_store import articles, content
 
 @pytest.fixture
 def to_annotate(tmp_path):
-    """Two shards of three articles, and a model that takes no time."""
     ArticleStore(tmp_path / "articles", shard_size=3).append(articles(range(6)))
     settings = TextSettings(spacy_model=save_all_nouns(tmp_path))
     return ArticlesToAnnotate(str(tmp_path / "articles"), settings, describe(settings))
@@ -44,8 +40,7 @@ def test_the_bytes_are_those_that_are_made_here(to_annotate, tmp_path):
 
 def test_a_shard_that_is_not_seen_is_asked_for(to_annotate):
     first, second = ArticleStore(to_annotate.store).entries
-    elsewhere = replace(to_annotate, store="/no/such/directory")
-    assert annotate_shard(first, None, elsewhere) is None
+    assert annotate_shard(first, None, replace(to_annotate, store="/no/such/directory")) is None
     # Another shard at its place, as another machine may have, is none either.
     assert annotate_shard(replace(first, shard=second.shard), None, to_annotate) is None
     with pytest.raises(CorpusFormatError, match="damaged"):
@@ -54,8 +49,7 @@ def test_a_shard_that_is_not_seen_is_asked_for(to_annotate):
 
 def test_another_model_of_that_name_is_refused(to_annotate, monkeypatch):
     monkeypatch.setattr(worker_annotation, "_last", [])  # in a process that has none loaded
-    entry = ArticleStore(to_annotate.store).entries[0]
-    changed = all_nouns()
+    entry, changed = ArticleStore(to_annotate.store).entries[0], all_nouns()
     changed.meta["version"] = "9.9"
     changed.to_disk(to_annotate.settings.spacy_model)
     with pytest.raises(UnsuitableModelError, match=r"spacy_model: en_pipeline 9\.9, not .*install"):

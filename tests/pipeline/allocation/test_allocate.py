@@ -1,5 +1,3 @@
-"""`allocate` from end to end: figures, files, going on after an interruption, what is refused."""
-
 import csv
 import json
 import math
@@ -20,14 +18,12 @@ from pipeline.errors import Interrupted
 from tests.pipeline.support import call, files_of, finish, flip, spawn, wait_until
 
 X1 = "2,1,1,0\n0,0,1,2\n0,0,1,1\n"
-"""Of the paper's section 6.1, and the exact log marginal likelihood at a = 1 of ranks 1 to 4."""
 EXACT_X1 = (-20.227060056769, -19.810624350664, -20.093149263557, -20.345416633741)
 QUICK = ("--particles", 100, "--moves", 2, "--repeats", 4)
 
 
 @pytest.fixture
 def place(tmp_path):
-    """A directory with tables to score."""
     (tmp_path / "x1.csv").write_text(X1)
     lines = ["colour,size,taste", *["red,big,sweet", "red,big,sour", "blue,small,sour"] * 3]
     (tmp_path / "fruit.csv").write_text("\n".join([*lines, "red,,sweet", "blue,small,"]) + "\n")
@@ -45,9 +41,7 @@ def no_pictures():
 
 
 def allocated(*argv, cwd, threads=1):
-    outcome = call("allocate", *argv, "--threads", threads, cwd=cwd)
-    assert outcome.code == 0, outcome.err
-    return outcome
+    return call("allocate", *argv, "--threads", threads, cwd=cwd).succeeded()
 
 
 def result_of(*argv, cwd, threads=1):
@@ -56,9 +50,6 @@ def result_of(*argv, cwd, threads=1):
 
 def without_seconds(rows):
     return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
-
-
-# --- figures --------------------------------------------------------------------------------------
 
 
 def test_exact_figures_and_odds(place, no_pictures):
@@ -82,10 +73,8 @@ def test_exact_figures_and_odds(place, no_pictures):
 def test_particles_agree_with_the_exact_value(place, no_pictures):
     argv = ("x1.csv", "--ranks", "1:4", "--particles", 150, "--repeats", 20, "--factors", "none")
     ways = (
-        ("smc", "--moves", 0),
-        ("smc", "--moves", 5),
-        ("smc-adaptive", "--moves", 3, "--order", "sorted"),
-        ("sis", "--moves", 1),
+        *(("smc", "--moves", 0), ("smc", "--moves", 5)),
+        *(("smc-adaptive", "--moves", 3, "--order", "sorted"), ("sis", "--moves", 1)),
     )
     for way in ways:
         result = result_of(*argv, "--method", *way, cwd=place)
@@ -115,8 +104,7 @@ def test_a_bound_is_called_a_bound(place, no_pictures):
 
 def test_what_is_printed_and_written(place, no_pictures):
     argv = ("fruit.csv", "--ranks", "1,2", *QUICK)
-    result = result_of(*argv, cwd=place)
-    directory = place / "allocate" / "fruit"
+    result, directory = result_of(*argv, cwd=place), place / "allocate" / "fruit"
     assert json.loads((directory / "allocation.json").read_text()) == result
     with (directory / "allocation.csv").open() as stream:
         table = list(csv.DictReader(stream))
@@ -161,8 +149,7 @@ def test_threads_change_nothing(place, no_pictures):
             ResultCache().clear()
     one, three = (files_of(place / name) for name in ("1", "3"))
     one_json, three_json = (json.loads(each.pop("allocation.json")) for each in (one, three))
-    assert one == three
-    assert one_json | {"path": ""} == three_json | {"path": ""}
+    assert (one, one_json | {"path": ""}) == (three, three_json | {"path": ""})
 
 
 def test_seeds_matter(place, no_pictures):
@@ -187,8 +174,7 @@ def test_what_is_unsure_is_said_once(place, no_pictures, caplog):
     assert row["spread"] == pytest.approx(np.std(row["repeats"], ddof=1))
     # the control: the library's own warning, which stays on for others
     model = AllocationModel.nmf(6, 6, 3)
-    X = np.load(place / "many.npy")
-    log_marginal(model, X, n_particles=2, n_repeats=3, random_state=0)
+    log_marginal(model, np.load(place / "many.npy"), n_particles=2, n_repeats=3, random_state=0)
     assert caplog.text.count("standard deviation") == 1
 
 
@@ -200,12 +186,8 @@ def test_settings_of_a_file(place, no_pictures):
     found = [result[name] for name in ("method", "particles", "moves", "order", "repeats")]
     assert found == ["sis", 30, 1, "sorted", 4]
     (place / "pipeline.toml").write_text("[allocate]\nmove = 1\n")
-    outcome = call("allocate", "x1.csv", cwd=place)
-    assert outcome.code == 2
-    assert "pipeline.toml: [allocate] has no setting 'move'" in outcome.error
-
-
-# --- going on -------------------------------------------------------------------------------------
+    error = call("allocate", "x1.csv", cwd=place).failed()
+    assert "pipeline.toml: [allocate] has no setting 'move'" in error
 
 
 def n_cached():
@@ -290,8 +272,7 @@ def test_damaged_cells_are_made_again(place, no_pictures):
 
 @pytest.mark.slow
 def test_killed_while_it_scores(place):
-    X = np.random.default_rng(3).poisson(3.0, (20, 20))
-    np.save(place / "large.npy", X)
+    np.save(place / "large.npy", np.random.default_rng(3).poisson(3.0, (20, 20)))
     argv = ("large.npy", "--ranks", "1:6", "--particles", 400, "--repeats", 4, "--threads", 1)
     whole = finish(spawn("allocate", *argv, "--output", "whole", "--json", cwd=place)).result
     ResultCache().clear()
@@ -304,9 +285,6 @@ def test_killed_while_it_scores(place):
     assert without_seconds(parts["rows"]) == without_seconds(whole["rows"])
     assert parts["factors"] == whole["factors"]
     assert not list((place / "parts").rglob(".*.partial"))
-
-
-# --- pictures -------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -354,9 +332,6 @@ def test_what_pictures_show(place):
         assert list(drawn) == ["allocation"]
 
 
-# --- refused --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("argv", "code", "complaint"),
     [
@@ -397,9 +372,7 @@ def test_refused(place, argv, code, complaint):
     (place / "bad.csv").write_text("1,2\n-3,4\n")
     (place / "doubt.csv").write_text("a,b\n1,2\n")
     np.save(place / "half.npy", np.array([[1, 0.5]]))
-    outcome = call("allocate", *argv.split(), cwd=place)
-    assert outcome.code == code, outcome.err
-    assert complaint in outcome.error
+    assert complaint in call("allocate", *argv.split(), cwd=place).failed(code)
     assert not list(place.rglob("*.npz.*"))
     assert not list((place / "allocate").rglob("allocation.json"))
 
@@ -407,6 +380,4 @@ def test_refused(place, argv, code, complaint):
 def test_one_at_a_time(place):
     (place / "allocate" / "x1").mkdir(parents=True)
     with writer_lock(place / "allocate" / "x1"):
-        outcome = call("allocate", "x1.csv", cwd=place)
-    assert outcome.code == 75
-    assert "is being written to by process" in outcome.error
+        assert "is being written to by process" in call("allocate", "x1.csv", cwd=place).failed(75)

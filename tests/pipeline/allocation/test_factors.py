@@ -1,5 +1,3 @@
-"""`allocate`: factors as files, what they say of hidden values, topics of LDA's graph, odds."""
-
 import itertools
 import math
 from types import SimpleNamespace
@@ -11,8 +9,7 @@ from scipy import sparse
 
 from corpora import Corpus
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath, TimedMarginal
-from models import LDATopics, ModelFormatError, load_model
-from models.allocation.model import AllocationModel
+from models import AllocationModel, LDATopics, ModelFormatError, load_model
 from pipeline.allocation import allocate as command
 from pipeline.allocation.factors import Factors, read_factors
 from pipeline.allocation.scores import is_significant, log_odds, recommend, rows_of, warnings_of
@@ -31,7 +28,6 @@ def no_pictures():
 
 @pytest.fixture
 def blocks(tmp_path):
-    """Documents of two kinds, each with words of its own."""
     X = np.zeros((8, 6), dtype=np.int32)
     X[:4, :3], X[4:, 3:] = 5, 3
     words = ("guitar", "piano", "violin", "atom", "electron", "proton")
@@ -41,12 +37,7 @@ def blocks(tmp_path):
 
 
 def allocated(*argv, cwd):
-    outcome = call("allocate", *QUICK, *argv, "--json", cwd=cwd)
-    assert outcome.code == 0, outcome.err
-    return outcome.result
-
-
-# --- files ----------------------------------------------------------------------------------------
+    return call("allocate", *QUICK, *argv, "--json", cwd=cwd).succeeded().result
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -94,8 +85,7 @@ def test_factors_of_all_models(blocks):
     files = [f"factors/{name}.npz" for name in names]
     assert result["files"][2:7] == ["factors.npz", *files]
     directory = blocks / "allocate" / "corpus"
-    ranks = [read_factors(directory / name).header["rank"] for name in files]
-    assert ranks == [1, 2, 1, 2]
+    assert [read_factors(directory / name).header["rank"] for name in files] == [1, 2, 1, 2]
     best = names[
         [row["log_odds"] for row in result["rows"]].index(
             max(row["log_odds"] for row in result["rows"])
@@ -113,9 +103,6 @@ def test_damaged_factors(blocks):
         read_factors(path)
 
 
-# --- topics ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("graph", ["lda", "nmf", "doc -> t -> word", "word -> t -> doc"])
 def test_topics_of_the_graph_of_lda(blocks, graph):
     result = allocated("corpus", "--graph", graph, "--ranks", "2", "--method", "vb", cwd=blocks)
@@ -129,8 +116,8 @@ def test_topics_of_the_graph_of_lda(blocks, graph):
     assert saved.prevalence.sum() == pytest.approx(1.0)
     if graph == "lda":
         np.testing.assert_allclose(saved.topics.alpha, 0.1)
-    scored = call("evaluate", path, "--counts", "corpus", "--threads", 1, "--json", cwd=blocks)
-    assert scored.code == 0, scored.err
+    argv = ("evaluate", path, "--counts", "corpus", "--threads", 1, "--json")
+    scored = call(*argv, cwd=blocks).succeeded()
     assert scored.result["perplexity"] < 4  # of six words, each document has three
     allocated("corpus", "--graph", "complete", "--method", "exact", cwd=blocks)
     assert not path.exists()
@@ -142,9 +129,6 @@ def test_which_axis_is_the_word_is_not_guessed(blocks):
     assert "model.npz" in allocated(*argv, "--graph", "lda", cwd=blocks)["files"]
     named = allocated(*argv, "--graph", "nmf", "--axes", "doc,word", cwd=blocks)
     assert "model.npz" in named["files"]
-
-
-# --- what hidden values stand for -----------------------------------------------------------------
 
 
 def made_up(model):
@@ -191,9 +175,6 @@ def test_the_strongest_values_as_lines():
     assert lines[0].startswith(f"k {rows[0]['values'][0]['value']} ")
     assert lines[1].lstrip().startswith("j: j")
     assert format_strongest([]) == ""
-
-
-# --- odds and recommendations ---------------------------------------------------------------------
 
 
 def test_the_error_of_odds_is_that_of_simulated_estimates():
@@ -267,8 +248,7 @@ def test_an_estimate_that_one_run_makes_is_rough():
     path = ParticlePath(np.arange(1, 3), np.full((10, 2), 50.0), np.full((10, 2), 3))
     candidate = SimpleNamespace(graph="nmf", rank=2, sizes={"k": 2})
     for gap, is_rough in ((0.1, False), (20.0, True)):
-        repeats = -100.0 - gap * np.arange(10)
-        estimate = MarginalEstimate.of_repeats(repeats, "smc", 9, 100, path)
+        estimate = MarginalEstimate.of_repeats(-100.0 - gap * np.arange(10), "smc", 9, 100, path)
         (found,) = rows_of([candidate], [TimedMarginal(estimate, 1.0)])
         assert found["rough"] == is_rough
         assert found["spread"] == pytest.approx(gap * np.arange(10).std(ddof=1))
@@ -279,8 +259,7 @@ def test_an_estimate_that_one_run_makes_is_rough():
 def test_warnings():
     fine = row(1, -7.0)
     assert warnings_of([fine], 1000, 0) == []
-    poor = row(2, -7.0, effective_sample_size=1.2)
-    (found,) = warnings_of([fine, poor], 1000, 0)
+    (found,) = warnings_of([fine, row(2, -7.0, effective_sample_size=1.2)], 1000, 0)
     assert "no more than 1.2 of 1,000 particles were effective (nmf, rank 2, the worst of" in found
     (found,) = warnings_of([fine, row(3, -7.0, 0.8)], 1000, 0)
     assert "1 of 2 estimates are rough" in found

@@ -1,5 +1,3 @@
-"""Pictures of allocate: cells are not crossed, equal colours are equal values, lines are few."""
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -34,7 +32,6 @@ def factors_of(n_words, n_documents):
 
 
 def drawn(name, n_models, factors):
-    """The picture of so many models, the third is the best and its neighbours come next."""
     rows, scores = [], []
     for n in range(n_models):
         tokens = np.arange(1, 9)

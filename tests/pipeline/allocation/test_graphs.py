@@ -1,10 +1,7 @@
-"""`allocate`: graphs by name and as arrows, ranks and sizes, what does not fit."""
-
 import numpy as np
 import pytest
 
-from models.allocation.cell_counts import CellCounts
-from models.allocation.model import AllocationModel
+from models import AllocationModel, CellCounts
 from pipeline.allocation.candidates import (
     candidates_of,
     check_candidates,
@@ -18,6 +15,14 @@ from pipeline.allocation.graphs import KINDS, Prior, parse_graphs, prepared
 from pipeline.errors import UsageError
 from pipeline.settings import AllocateSettings
 
+READY_MADE = {
+    "nmf": ((3, 4), "k", AllocationModel.nmf(3, 4, 2)),
+    "symmetric-nmf": ((4, 4), "k", AllocationModel.symmetric_nmf(4, 2)),
+    "cp": ((3, 4, 2), "r", AllocationModel.cp((3, 4, 2), 2)),
+    "complete": ((3, 4, 2), "", AllocationModel.complete((3, 4, 2))),
+    "tucker": ((3, 4, 2), "k1,k2,k3", AllocationModel.tucker((3, 4, 2), (2, 2, 2))),
+}
+
 
 def table_of(*shape, axes=(), layout="array", count=1):
     counts = CellCounts(np.zeros((1, len(shape))), np.array([count]), shape)
@@ -29,8 +34,7 @@ def candidates(table, text, **settings):
     asked = AllocateSettings(graph=text, **settings)  # type: ignore[arg-type]
     graphs = parse_graphs(text)
     table = prepared(table, graphs, chosen=False)
-    prior = Prior(asked.a, asked.b, asked.alpha, asked.eta)
-    return candidates_of(table, graphs, asked, prior)
+    return candidates_of(table, graphs, asked, Prior(asked.a, asked.b, asked.alpha, asked.eta))
 
 
 def same(one, other):
@@ -42,17 +46,6 @@ def same(one, other):
         )
 
     return parts(one) == parts(other)
-
-
-# --- ready-made -----------------------------------------------------------------------------------
-
-READY_MADE = {
-    "nmf": ((3, 4), "k", AllocationModel.nmf(3, 4, 2)),
-    "symmetric-nmf": ((4, 4), "k", AllocationModel.symmetric_nmf(4, 2)),
-    "cp": ((3, 4, 2), "r", AllocationModel.cp((3, 4, 2), 2)),
-    "complete": ((3, 4, 2), "", AllocationModel.complete((3, 4, 2))),
-    "tucker": ((3, 4, 2), "k1,k2,k3", AllocationModel.tucker((3, 4, 2), (2, 2, 2))),
-}
 
 
 @pytest.mark.parametrize("name", READY_MADE)
@@ -85,11 +78,9 @@ def test_names_are_those_of_the_axes():
     summed = one("sum-conditioned", 3, 4, 5, axes="film stars user")
     assert summed.parents["film"] == ("k", "stars")
     assert summed.cardinalities["user"] == 5
-    tied = one("hidden-markov-tied", 3, 3, 3, axes="a b c")
-    assert tied.tied == (("h2", "h3"), ("a", "b", "c"))
+    assert one("hidden-markov-tied", 3, 3, 3, axes="a b c").tied == (("h2", "h3"), ("a", "b", "c"))
     assert one("hidden-markov", 3, 3, 3, axes="a b c").tied == ()
-    symmetric = one("symmetric-nmf", 3, 3, axes="a b")
-    assert symmetric.tied == (("a", "b"),)
+    assert one("symmetric-nmf", 3, 3, axes="a b").tied == (("a", "b"),)
 
 
 def test_every_ready_made_graph_can_be_made():
@@ -98,9 +89,6 @@ def test_every_ready_made_graph_can_be_made():
         vary = ",".join(kind.sizes[: kind.n_axes[0]])
         for found in candidates(table, name, ranks="1:2", vary=vary):
             assert found.model.shape == table.counts.shape
-
-
-# --- arrows ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", ["k -> i, k -> j", "i <- k -> j", "i←k→j", "k->i,k->j , j"])
@@ -168,9 +156,6 @@ def test_a_hidden_index_called_as_an_axis():
         candidates(table_of(3, 4, axes=("k", "l")), "nmf")
 
 
-# --- ranks and sizes ------------------------------------------------------------------------------
-
-
 def test_ranks():
     assert parse_ranks("1:4") == [1, 2, 3, 4]
     assert parse_ranks(" 10, 1:3 ,5") == [1, 2, 3, 5, 10]
@@ -223,24 +208,17 @@ def test_what_varies():
     assert sizes(sizes="k1=7,k2=8") == [{"k1": 7, "k2": 8}]
 
 
-# --- memory ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("table", "text", "settings", "complaint"),
     [
         (table_of(9, 9), "nmf", {"particles": 10**8}, "nmf, rank 1: 100,000,000 particles"),
         (table_of(*[99] * 5), "complete", {"method": "exact"}, "tables as factors take .* GiB"),
         (
-            table_of(9, 9, count=10**12),
-            "nmf",
-            {},
+            *(table_of(9, 9, count=10**12), "nmf", {}),
             "1,000,000,000,000 tokens, each of which particles take in",
         ),
         (
-            table_of(9, 9, 9),
-            "tucker",
-            {"vary": "k1,k2,k3", "ranks": "2,600", "method": "vb"},
+            *(table_of(9, 9, 9), "tucker", {"vary": "k1,k2,k3", "ranks": "2,600", "method": "vb"}),
             "tucker, rank 600: the hidden indices k1, k2, k3 must be summed over together",
         ),
         (
@@ -260,12 +238,8 @@ def test_what_does_not_fit_is_said_before_anything_is_scored(table, text, settin
 def test_what_fits():
     table = table_of(9, 9, 9, count=3)
     check_candidates(candidates(table, "cp; complete"), table, AllocateSettings())
-    large = table_of(*[99] * 5)
-    settings = AllocateSettings(factors="none", method="exact")
+    large, settings = table_of(*[99] * 5), AllocateSettings(factors="none", method="exact")
     check_candidates(candidates(large, "complete"), large, settings)
-
-
-# --- time -----------------------------------------------------------------------------------------
 
 
 def test_long_work_is_said_beforehand(caplog):

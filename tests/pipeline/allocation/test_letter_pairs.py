@@ -1,5 +1,3 @@
-"""Letter pairs: counted in texts, read from tables, and tables that are refused."""
-
 import string
 from itertools import pairwise
 
@@ -15,9 +13,8 @@ from tests.shared_data import shared_file
 
 def pairs_lines(seed=0):
     counts = np.random.default_rng(seed).poisson(3.0, (26, 26))
-    head = "first," + ",".join(LETTERS)
     return [
-        head,
+        ("first," + ",".join(LETTERS)),
         *(f"{a},{','.join(map(str, row))}" for a, row in zip(LETTERS, counts, strict=True)),
     ]
 
@@ -43,8 +40,7 @@ def test_pairs_are_counted():
 
 
 def test_tables_of_pairs(tmp_path):
-    path = tmp_path / "p.csv"
-    lines = pairs_lines()
+    path, lines = tmp_path / "p.csv", pairs_lines()
     path.write_text("\n".join(lines) + "\n")
     found = read_pairs(str(path))
     assert found[2].tolist() == [int(x) for x in lines[3].split(",")[1:]]
@@ -102,6 +98,5 @@ def test_the_sample_is_what_there_is_without_a_table(tiny_finished, monkeypatch)
     monkeypatch.setattr(pairs_module, "download", lambda settings: filled.append(settings.output))
     with inside(tiny_finished):
         found = letter_pairs("", 1)
-    assert filled == ["articles"]
-    assert found.source == "sample"
+    assert (filled, found.source) == (["articles"], "sample")
     assert found.counts[LETTERS.index("T"), LETTERS.index("H")] > 100

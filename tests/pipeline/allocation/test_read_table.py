@@ -1,5 +1,3 @@
-"""`allocate`: what files are read as, and which are refused, with the place that is wrong."""
-
 import gzip
 
 import numpy as np
@@ -10,6 +8,8 @@ from corpora import Corpus, CorpusFormatError
 from pipeline.allocation.count_table import in_order
 from pipeline.allocation.read_table import read_table
 from pipeline.errors import UsageError
+
+MTX = "%%MatrixMarket matrix coordinate integer general\n2 3 3\n1 1 4\n2 1 {}\n2 3 1\n"
 
 
 def written(directory, text, name="t.csv"):
@@ -29,19 +29,12 @@ def cells_of(table):
     }
 
 
-# --- records --------------------------------------------------------------------------------------
-
-
-def test_records(tmp_path):
+def test_records_with_and_without_counts(tmp_path):
     table = read_table(written(tmp_path, "colour,size\nred,big\nblue, small \nred,big\n\nred,\n"))
     assert (table.layout, table.axes) == ("records", ("colour", "size"))
     assert table.labels == (("blue", "red"), ("big", "small"))
     assert cells_of(table) == {("red", "big"): 2, ("blue", "small"): 1, ("red", None): 1}
-
-
-def test_records_with_counts(tmp_path):
-    text = 'who;what;Count\n"a;b";x;3\nc;;2\n;;7\nc;x;0\nc;x;1e1\n'
-    table = read_table(written(tmp_path, text))
+    table = read_table(written(tmp_path, 'who;what;Count\n"a;b";x;3\nc;;2\n;;7\nc;x;0\nc;x;1e1\n'))
     assert table.axes == ("who", "what")
     assert cells_of(table) == {("a;b", "x"): 3, ("c", None): 2, ("c", "x"): 10}
 
@@ -84,9 +77,6 @@ def test_axes_of_the_same_values(tmp_path):
         matrix.with_values_alike((0, 1), "this graph")
 
 
-# --- matrices -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "labels"),
     [
@@ -117,9 +107,7 @@ def test_a_matrix_with_names_of_columns_only(tmp_path):
     [
         "a,b\n1,2\n",  # bins, or counts
         "a,b\nx,2\ny,3\n",  # a label and a number, or one column of counts
-        "a\n1\n2\n",
-        "a,b,c\nx,2,3\n1,4,5\n",
-        "a,b,c\nx,2,\ny,4,5\n",
+        *("a\n1\n2\n", "a,b,c\nx,2,3\n1,4,5\n", "a,b,c\nx,2,\ny,4,5\n"),
     ],
 )
 def test_what_is_in_doubt_is_asked_for(tmp_path, text):
@@ -141,9 +129,6 @@ def test_names_of_axes(tmp_path):
         read_table(path, "auto", ("a", "b", "c"))
     with pytest.raises(UsageError, match="a name of its own"):
         read_table(path, "auto", ("a", "a"))
-
-
-# --- refused, with the place ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -199,14 +184,11 @@ def test_arrays_that_are_wrong(tmp_path, array, complaint, name):
         read_table(str(path))
 
 
-def test_sparse_matrices_that_are_wrong(tmp_path):
+def test_wrong_sparse_matrices_and_several_arrays_are_refused(tmp_path):
     path = tmp_path / "s.npz"
     sparse.save_npz(path, sparse.csr_array(np.array([[0, 0, 2], [0, -1, 0]])))
     with pytest.raises(CorpusFormatError, match=r"s.npz, entry \[1, 1\]: .* found -1"):
         read_table(str(path))
-
-
-def test_several_arrays_are_refused(tmp_path):
     np.savez(tmp_path / "two.npz", a=np.ones(2), b=np.ones(3))
     with pytest.raises(CorpusFormatError, match="must hold one array, found a, b"):
         read_table(str(tmp_path / "two.npz"))
@@ -217,9 +199,6 @@ def test_damaged_arrays(tmp_path, name):
     (tmp_path / name).write_bytes(b"nothing of the kind")
     with pytest.raises(CorpusFormatError, match="no array of numbers as NumPy or SciPy writes it"):
         read_table(str(tmp_path / name))
-
-
-MTX = "%%MatrixMarket matrix coordinate integer general\n2 3 3\n1 1 4\n2 1 {}\n2 3 1\n"
 
 
 @pytest.mark.parametrize("value", ["-1", "0.5"])
@@ -235,9 +214,6 @@ def test_files_that_are_not_there_or_not_known(tmp_path):
         read_table(written(tmp_path, "1 2\n", "t.numbers"))
     with pytest.raises(UsageError, match="--layout matrix is for CSV files"):
         read_table(written(tmp_path, MTX.format(1), "t.mtx"), "matrix")
-
-
-# --- arrays, matrices of other programs, bags of words --------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(4,), (2, 3), (2, 3, 4), (2, 1, 3, 2)])
@@ -257,8 +233,7 @@ def test_arrays_of_any_number_of_axes(tmp_path, shape):
 def test_sparse_matrices_of_scipy(tmp_path, kind):
     X = np.random.default_rng(1).poisson(0.5, (4, 6))
     sparse.save_npz(tmp_path / "s.npz", sparse.coo_matrix(X).asformat(kind))
-    table = read_table(str(tmp_path / "s.npz"))
-    np.testing.assert_array_equal(table.counts.dense(), X)
+    np.testing.assert_array_equal(read_table(str(tmp_path / "s.npz")).counts.dense(), X)
 
 
 def test_matrix_market(tmp_path):
@@ -278,8 +253,7 @@ def test_matrix_market(tmp_path):
 
 def test_bags_of_words(tmp_path):
     X = np.array([[2, 0, 1], [0, 3, 0]], dtype=np.int32)
-    corpus = Corpus(sparse.csr_array(X), ("ape", "bee", "cat"), ("one", "two"))
-    corpus.save(tmp_path / "corpus")
+    Corpus(sparse.csr_array(X), ("ape", "bee", "cat"), ("one", "two")).save(tmp_path / "corpus")
     path = written(tmp_path, "2\n3\n3\n1 1 2\n1 3 1\n2 2 3\n", "docword.t.txt")
     for name in (str(tmp_path / "corpus"), path):
         table = read_table(name)

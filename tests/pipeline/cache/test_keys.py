@@ -1,7 +1,3 @@
-"""Keys of results: what is in them, and that code and content change them."""
-
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 from unittest import mock
@@ -23,6 +19,9 @@ from tests.pipeline.report.made_up_runs import (
     true_topics,
 )
 
+COUNTS = sparse.csr_array(np.arange(6).reshape(2, 3))
+X = np.arange(6).reshape(2, 3)
+
 
 class Pair(NamedTuple):
     first: int
@@ -35,32 +34,15 @@ class Settings:
     names: tuple[str, ...] = ("a",)
 
 
-COUNTS = sparse.csr_array(np.arange(6).reshape(2, 3))
-X = np.arange(6).reshape(2, 3)
 DIFFERENT = {
-    "none": None,
-    "false": False,
-    "zero": 0,
-    "zero point": 0.0,
-    "text": "0",
-    "infinite": np.inf,
-    "nan": np.nan,
-    "list": [0],
-    "lists": [[0]],
-    "mapping": {"a": 0},
-    "other name": {"b": 0},
-    "settings": Settings(),
-    "other settings": Settings(4),
-    "array": X,
-    "changed": X + 1,
-    "other shape": X.reshape(3, 2),
-    "other type": X.astype(np.int32),
-    "floats": X.astype(np.float64),
-    "sparse": COUNTS,
+    "none": None, "false": False, "zero": 0, "zero point": 0.0, "text": "0", "infinite": np.inf,
+    "nan": np.nan, "list": [0], "lists": [[0]], "mapping": {"a": 0}, "other name": {"b": 0},
+    "settings": Settings(), "other settings": Settings(4), "array": X, "changed": X + 1,
+    "other shape": X.reshape(3, 2), "other type": X.astype(np.int32),
+    "floats": X.astype(np.float64), "sparse": COUNTS,
     "sparse, wider": sparse.csr_array(np.pad(X, ((0, 0), (0, 1)))),
-    "sparse, changed": COUNTS + COUNTS,
-    "empty": np.empty(0),
-}
+    "sparse, changed": COUNTS + COUNTS, "empty": np.empty(0),
+}  # fmt: skip
 
 
 def test_different_parts_have_different_keys():
@@ -74,15 +56,9 @@ def test_different_parts_have_different_keys():
 @pytest.mark.parametrize(
     ("one", "same"),
     [
-        (X, X.copy(order="F")),
-        (X[:, ::2], X[:, ::2].copy()),
-        ((1, 2), [1, 2]),
-        (Pair(1, "a"), [1, "a"]),
-        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
-        (np.float64(0.1), 0.1),
-        (np.int64(3), 3),
-        (COUNTS, COUNTS.tocsc()),
-        (Settings(), Settings(names=("a",))),
+        *((X, X.copy(order="F")), (X[:, ::2], X[:, ::2].copy()), ((1, 2), [1, 2])),
+        *((Pair(1, "a"), [1, "a"]), ({"a": 1, "b": 2}, {"b": 2, "a": 1}), (np.float64(0.1), 0.1)),
+        *((np.int64(3), 3), (COUNTS, COUNTS.tocsc()), (Settings(), Settings(names=("a",)))),
     ],
     ids=str,
 )
@@ -111,7 +87,6 @@ def test_changed_code_changes_every_key(tmp_path):
     (package / "c.py").touch()
     hashes.append(hash_of_modules([package]))
     assert len(set(hashes)) == 4
-
     before = key_of("kind", part=1)
     with mock.patch.object(keys, "code_hash", return_value=hashes[0]):
         assert key_of("kind", part=1) != before
@@ -157,18 +132,13 @@ def test_scores_depend_on_model_documents_words_and_settings():
         replace(model, vocabulary=WORDS[::-1]),
     ]
     asked = [
-        {"method": "completion"},
-        {"convention": "bag"},
-        {"samples": 7},
-        {"target_se": 0.1},
-        {"smoothing": 1e-6},
-        {"seed": 1},
+        *({"method": "completion"}, {"convention": "bag"}, {"samples": 7}, {"target_se": 0.1}),
+        *({"smoothing": 1e-6}, {"seed": 1}),
     ]
     others = [
         *(key(model=each) for each in models),
         *(key(settings=replace(settings, **each)) for each in asked),
-        key(documents=HeldOut("here", made_up_corpus(20, seed=1), 0)),
-        key(words=WORDS[1:]),
+        *(key(documents=HeldOut("here", made_up_corpus(20, seed=1), 0)), key(words=WORDS[1:])),
     ]
     assert len({key(), *others}) == 1 + len(others)
     assert key(model=replace(model, header={"seed": 9})) == key()

@@ -17,19 +17,17 @@ from pipeline.scoring import evaluate as evaluate_module
 from pipeline.scoring import score as scoring
 from tests.pipeline.cluster.backwards import Backwards, instead_of_a_cluster
 from tests.pipeline.report.made_up_runs import true_topics
-from tests.pipeline.scoring.support import N_DOCUMENTS, succeeded
+from tests.pipeline.scoring.support import N_DOCUMENTS
 from tests.pipeline.support import call
 
 ARGV = ("evaluate", "model.npz", "truth.npz", "--counts", "docs.jsonl", "--json", "--samples", 5)
 ON_CLUSTER = ("--cluster", "local:2")
 N_SCORES = 2 * N_DOCUMENTS
 SMALLER = 5
-"""Documents of a block."""
 
 
 @pytest.fixture(autouse=True)
 def _small_blocks():
-    """As if a thread had few documents; with two of them there are more."""
     with (
         mock.patch.object(scoring, "DOCUMENTS_A_THREAD", SMALLER),
         mock.patch.object(block_scores, "MIN_DOCUMENTS", 100),
@@ -39,9 +37,7 @@ def _small_blocks():
 
 
 def run(zoo, *more, threads=1):
-    """What the command says, and how many documents it scored."""
-    n_scored = 0
-    score = Scorer.score
+    n_scored, score = 0, Scorer.score
 
     def noted(scorer, block, n_jobs):
         nonlocal n_scored
@@ -55,7 +51,6 @@ def run(zoo, *more, threads=1):
 
 
 def interrupted(zoo, *more, after=7, error=None, threads=1):
-    """The same, ended when so many blocks were scored."""
     effects = [None] * (after - 1) + [Interrupted(2) if error is None else error]
     with mock.patch.object(Progress, "update", side_effect=effects):
         outcome, n_scored = run(zoo, *more, threads=threads)
@@ -73,13 +68,13 @@ def undisturbed(zoo):
     assert n_scored == N_SCORES
     assert not (zoo / "runs").exists()
     ResultCache().clear()
-    return succeeded(outcome).result, (zoo / "a.tsv").read_bytes()
+    return outcome.succeeded().result, (zoo / "a.tsv").read_bytes()
 
 
 def assert_goes_on(zoo, undisturbed, n_left, *more, **how):
     (zoo / "a.tsv").unlink()
     outcome, n_scored = run(zoo, *more, **how)
-    assert (succeeded(outcome).result, (zoo / "a.tsv").read_bytes()) == undisturbed
+    assert (outcome.succeeded().result, (zoo / "a.tsv").read_bytes()) == undisturbed
     assert n_scored == n_left
     assert known() == N_SCORES
     return outcome
@@ -95,7 +90,6 @@ def test_only_what_is_left_is_scored(zoo, undisturbed, after):
 
 
 def test_again_and_again_here_and_on_a_cluster(zoo, undisturbed):
-    """Blocks have other bounds each time, and come in another order."""
     n_left = N_SCORES
     for more, threads in (((), 1), (ON_CLUSTER, 1), ((), 2), ((), 3)):
         _, n_scored = interrupted(zoo, *more, after=3, threads=threads)
@@ -106,7 +100,6 @@ def test_again_and_again_here_and_on_a_cluster(zoo, undisturbed):
 
 
 def known():
-    """Scores in the files."""
     return sum(int(np.load(path)["is_known"].sum()) for path in cached_files())
 
 
@@ -118,7 +111,6 @@ def test_a_cluster_that_is_lost(zoo, undisturbed):
 
 @pytest.mark.parametrize("seconds", [0, 1000])
 def test_saved_now_and_then(zoo, seconds):
-    """A process that is killed does not come to save what it has."""
     seen = []
 
     def update(*_):
@@ -128,18 +120,15 @@ def test_saved_now_and_then(zoo, seconds):
         mock.patch.object(partial_scores, "SAVE_SECONDS", seconds),
         mock.patch.object(Progress, "update", update),
     ):
-        succeeded(run(zoo)[0])
+        run(zoo)[0].succeeded()
     assert seen == [0 if seconds else i * SMALLER for i in range(1, N_SCORES // SMALLER + 1)]
 
 
 @pytest.mark.parametrize(
     "more",
     [
-        ("--seed", 1),
-        ("--samples", 6),
-        ("--smoothing", 1e-6),
-        ("--method", "left-to-right-particle"),
-        ("--counts", "fewer.jsonl"),
+        *(("--seed", 1), ("--samples", 6), ("--smoothing", 1e-6)),
+        *(("--method", "left-to-right-particle"), ("--counts", "fewer.jsonl")),
     ],
     ids=lambda more: more[0],
 )
@@ -149,7 +138,7 @@ def test_scores_of_something_else_are_let_be(zoo, more):
     interrupted(zoo)
     before = {path: path.read_bytes() for path in cached_files()}
     outcome, n_scored = run(zoo, *more)
-    succeeded(outcome)
+    outcome.succeeded()
     assert n_scored >= N_SCORES - 2
     assert {path: path.read_bytes() for path in cached_files() if path in before} == before
     assert len(cached_files()) == 4
@@ -157,7 +146,6 @@ def test_scores_of_something_else_are_let_be(zoo, more):
 
 
 def test_scores_that_can_be_of_no_use_are_not_kept(zoo):
-    """The same command would fail in the same way."""
     with mock.patch.object(evaluate_module, "compare", side_effect=UsageError("no such thing")):
         outcome, _ = run(zoo)
     assert outcome.code == 2
@@ -165,12 +153,11 @@ def test_scores_that_can_be_of_no_use_are_not_kept(zoo):
 
 
 def test_what_was_complete_before_stays(zoo, undisturbed):
-    """Of a command that fails for another reason than the one that made them."""
     run(zoo)
     with mock.patch.object(evaluate_module, "compare", side_effect=UsageError("no such thing")):
         run(zoo)
     outcome, n_scored = run(zoo)
-    assert (succeeded(outcome).result, n_scored) == (undisturbed[0], 0)
+    assert (outcome.succeeded().result, n_scored) == (undisturbed[0], 0)
 
 
 def test_the_same_command_again_scores_nothing(zoo, undisturbed):
@@ -180,7 +167,7 @@ def test_the_same_command_again_scores_nothing(zoo, undisturbed):
     (zoo / "a.tsv").unlink()
     for more, threads in (((), 2), (ON_CLUSTER, 1)):
         outcome, n_scored = run(zoo, *more, threads=threads)
-        assert (succeeded(outcome).result, (zoo / "a.tsv").read_bytes()) == undisturbed
+        assert (outcome.succeeded().result, (zoo / "a.tsv").read_bytes()) == undisturbed
         assert n_scored == 0
         assert f"{N_SCORES} of the scores are there from before" in outcome.err
     assert [float(np.load(path)["seconds"]) for path in cached_files()] == seconds
@@ -198,16 +185,15 @@ def test_seconds_are_of_all_commands(zoo):
         interrupted(zoo, after=6)
         first = sum(float(np.load(path)["seconds"]) for path in cached_files())
         assert first == 6  # a tick a block
-        succeeded(run(zoo)[0])
+        run(zoo)[0].succeeded()
     assert sum(float(np.load(path)["seconds"]) for path in cached_files()) == N_SCORES / SMALLER
 
 
 def test_of_several_models_each_has_its_own(zoo, undisturbed):
     _, n_scored = interrupted(zoo, after=6)
-    argv = [each for each in ARGV if each != "model.npz"]
-    with mock.patch(f"{__name__}.ARGV", argv):
+    with mock.patch(f"{__name__}.ARGV", [each for each in ARGV if each != "model.npz"]):
         outcome, n_more = run(zoo)
-    succeeded(outcome)
+    outcome.succeeded()
     assert n_more == N_DOCUMENTS - n_scored // 2
     assert_goes_on(zoo, undisturbed, N_DOCUMENTS - n_scored // 2)
 
@@ -231,7 +217,7 @@ def test_no_place_for_them(zoo):
     with mock.patch.object(partial_scores, "SAVE_SECONDS", 0):
         outcome, _ = interrupted(zoo)
     assert outcome.err.count("results are not cached, and will be computed again") == 1
-    succeeded(run(zoo)[0])
+    run(zoo)[0].succeeded()
     assert directory.read_text() == ""
 
 
@@ -244,18 +230,17 @@ def test_what_follows_the_scores_is_interrupted(zoo, undisturbed):
         run(zoo)
     assert known() == 2 * N_SCORES
     outcome, n_scored = run(zoo)
-    assert (succeeded(outcome).result, n_scored) == (undisturbed[0], 0)
+    assert (outcome.succeeded().result, n_scored) == (undisturbed[0], 0)
 
 
 def test_a_report_after_an_evaluate_scores_nothing(tiny):
-    score = Scorer.score
-    with mock.patch.object(Scorer, "score", autospec=True, side_effect=score) as made:
+    with mock.patch.object(Scorer, "score", autospec=True, side_effect=Scorer.score) as made:
         for method in scoring_of(true_topics()).shown:
-            succeeded(call("evaluate", "tiny", "--method", method, "--threads", 1, cwd=tiny))
+            call("evaluate", "tiny", "--method", method, "--threads", 1, cwd=tiny).succeeded()
             assert made.called
             made.reset_mock()
         argv = ("report", "tiny", "--page-only", "--threads", 1)
-        succeeded(call(*argv, cwd=tiny))
+        call(*argv, cwd=tiny).succeeded()
         assert not made.called
-        succeeded(call(*argv, "--seed", 3, cwd=tiny))
+        call(*argv, "--seed", 3, cwd=tiny).succeeded()
         assert made.called

@@ -1,5 +1,3 @@
-"""Results on disk: found by their keys, never half written, never too many, and no pickle."""
-
 import errno
 import os
 import pickle
@@ -20,6 +18,21 @@ from tests.pipeline.support import call, flip
 
 KEY, OTHER = key_of("kind", part=1), key_of("kind", part=2)
 REPOSITORY = Path(__file__).parents[3]
+WORKER = """
+import sys
+import numpy as np
+from pipeline.cache.keys import key_of
+from pipeline.cache.results import ResultCache
+
+cache = ResultCache(max_bytes=int(sys.argv[1]))
+for i in range(60):
+    key = key_of("kind", number=i % 10)
+    arrays = {"value": np.full(2000, float(i % 10))}
+    found = cache.cached("kind", key, lambda: arrays, dict, dict)
+    assert (found["value"] == i % 10).all()
+    if i % 20 == 19:
+        cache.clear()
+"""
 
 
 def as_arrays(value):
@@ -81,9 +94,6 @@ def test_changed_code_is_computed_again(cache):
     with mock.patch.object(keys, "code_hash", return_value="of other code"):
         cache.group("kind", part=1).arrays("name", ("value",), counted)
     assert counted.call_count == 2
-
-
-# --- damage ---------------------------------------------------------------------------------------
 
 
 def test_damaged_entries_are_computed_again(cache, caplog):
@@ -148,9 +158,6 @@ def test_no_pickle_is_ever_loaded(cache, tmp_path, monkeypatch):
     assert Path("sprung").exists()
 
 
-# --- no place to write ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
 def test_what_cannot_be_written_costs_a_warning(cache, caplog, number):
     error = OSError(number, os.strerror(number))
@@ -169,8 +176,7 @@ def test_a_file_in_the_place_of_the_directory(cache_directory, caplog):
     cache_directory.write_text("")
     for _ in range(2):
         assert cached(ResultCache(), lambda: 0.5) == 0.5
-    assert caplog.text.count("results are not cached") == 1
-    assert cache_directory.read_text() == ""
+    assert (caplog.text.count("results are not cached"), cache_directory.read_text()) == (1, "")
     assert ResultCache().size() == {}
     assert ResultCache().clear() == Usage(0, 0)
 
@@ -188,9 +194,6 @@ def test_a_directory_that_is_read_only(cache, caplog):
     assert caplog.text.count("results are not cached") == 1
 
 
-# --- limits ---------------------------------------------------------------------------------------
-
-
 def keys_of(number):
     return [key_of("kind", number=n) for n in range(number)]
 
@@ -205,8 +208,7 @@ def left(cache, keys):
 
 
 def test_the_least_recently_used_go_where_there_is_too_much(cache_directory):
-    found = keys_of(6)
-    whole = ResultCache()
+    found, whole = keys_of(6), ResultCache()
     for n, key in enumerate(found[:5]):
         whole.put("kind", key, as_arrays(n))
         age(whole, key, 1000 - n)
@@ -219,8 +221,7 @@ def test_the_least_recently_used_go_where_there_is_too_much(cache_directory):
 
 
 def test_an_entry_that_was_just_written_stays(cache_directory):
-    found = keys_of(2)
-    tiny = ResultCache(cache_directory, max_bytes=10)
+    found, tiny = keys_of(2), ResultCache(cache_directory, max_bytes=10)
     for key in found:
         tiny.put("kind", key, as_arrays(1.0))
         assert tiny.get("kind", key, from_arrays) == 1.0
@@ -271,25 +272,6 @@ def test_other_files_are_never_deleted(cache_directory):
     assert all(path.read_text() == "mine" for path in mine)
 
 
-# --- several processes ----------------------------------------------------------------------------
-
-WORKER = """
-import sys
-import numpy as np
-from pipeline.cache.keys import key_of
-from pipeline.cache.results import ResultCache
-
-cache = ResultCache(max_bytes=int(sys.argv[1]))
-for i in range(60):
-    key = key_of("kind", number=i % 10)
-    arrays = {"value": np.full(2000, float(i % 10))}
-    found = cache.cached("kind", key, lambda: arrays, dict, dict)
-    assert (found["value"] == i % 10).all()
-    if i % 20 == 19:
-        cache.clear()
-"""
-
-
 @pytest.mark.parametrize("max_bytes", [2**30, 50_000])
 def test_two_processes_at_once(cache, max_bytes):
     argv = [sys.executable, "-c", WORKER, str(max_bytes)]
@@ -301,9 +283,6 @@ def test_two_processes_at_once(cache, max_bytes):
         assert each.returncode == 0, err
         assert "cannot be used" not in err
     assert not list(cache.directory.rglob("*.partial"))
-
-
-# --- groups ---------------------------------------------------------------------------------------
 
 
 def test_results_of_a_group_have_names_of_their_own(cache):
@@ -321,9 +300,6 @@ def test_results_of_a_group_have_names_of_their_own(cache):
     assert compute.call_count == 5
     cache.group("kind", X=np.arange(4), seed=1).arrays("one", ("a", "c"), compute)
     assert compute.call_count == 5
-
-
-# --- the command ----------------------------------------------------------------------------------
 
 
 def test_the_command_says_what_there_is_and_deletes_it(cache, tmp_path):

@@ -6,15 +6,7 @@ from unittest import mock
 
 
 class Backwards:
-    """What `Cluster.map` does, here: all is pickled to and fro, and of every few the last is first.
-
-    Parameters
-    ----------
-    ahead
-        Items taken before any result is given.
-    spoil
-        What happens instead of a result.
-    """
+    """Cluster in this process that takes `ahead` items and returns the last first."""
 
     def __init__(self, ahead=5, spoil=lambda _: None):
         self.ahead, self.spoil = ahead, spoil
@@ -26,8 +18,7 @@ class Backwards:
         return pickle.dumps(value)
 
     def map(self, function, items, *shared):
-        values = [pickle.loads(each) for each in shared]
-        waiting = []
+        values, waiting = [pickle.loads(each) for each in shared], []
         try:
             for index, item in enumerate(items):
                 self.n_items += 1

@@ -10,8 +10,6 @@ LOST, KILLED, DISK_FULL = "lost", "killed", "disk full"
 
 
 class Pending:
-    """What `distributed.Future` is to `RemoteTask`."""
-
     def __init__(self, value=None, status="pending"):
         self.value, self.status = value, status
         self.callbacks = []
@@ -43,17 +41,7 @@ class Pending:
 
 
 class Bench(Cluster):
-    """A cluster of one thread of this process: all is pickled to and fro, the last comes first.
-
-    Parameters
-    ----------
-    n_threads
-        That it says it has.
-    fate
-        What happens to a slice or a score, by its number from 0, in place of its being made.
-    on_submit
-        What happens here when it is submitted.
-    """
+    """Cluster of one thread, the last task first; `fate(number)` may replace a result."""
 
     n_threads = 0
     addresses = ()  # for E-steps, which nobody is to make here
@@ -61,7 +49,6 @@ class Bench(Cluster):
     def __init__(self, n_threads=2, fate=lambda _: "", on_submit=lambda _: None):
         self.n_threads, self._fate, self._on_submit = n_threads, fate, on_submit
         self.trained = []
-        """Of each slice that was submitted, the run."""
         self.n_scored = 0
         self.futures = []
         self._waiting = []

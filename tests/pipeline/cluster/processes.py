@@ -21,7 +21,6 @@ TRAIN = (
     *("--early-stopping", "none", "--alpha", "learned"),
 )
 N_STEPS = 8 * 8
-"""About, of training."""
 DRIVER = """
 import os, signal, sys, threading, time
 from pathlib import Path
@@ -73,13 +72,11 @@ if __name__ == "__main__":  # processes that are spawned import this again
 def make_run(directory):
     """A store whose tokens are there, and a run that was trained without a cluster."""
     fill_store(directory / "articles", 200)
-    outcome = call(*TRAIN, cwd=directory)
-    assert outcome.code == 0, outcome.err
+    call(*TRAIN, cwd=directory).succeeded()
     return directory
 
 
 def to_be_trained(made, directory):
-    """A copy in which the run has a corpus, and training has not begun."""
     shutil.copytree(made, directory, dirs_exist_ok=True)
     run = directory / "runs/x"
     for name in ("model.npz", "topics.txt", "metrics.jsonl", "checkpoints/latest.npz"):
@@ -88,7 +85,6 @@ def to_be_trained(made, directory):
 
 
 def start(directory, *argv, pause=0.0, kill_at=(), prefix=()):
-    """The command, with all E-steps on workers; workers of its own are killed at these steps."""
     (directory / "driver.py").write_text(DRIVER)
     (directory / "steps").unlink(missing_ok=True)
     kills = ",".join(map(str, kill_at))
@@ -97,7 +93,6 @@ def start(directory, *argv, pause=0.0, kill_at=(), prefix=()):
 
 
 def wait_for_steps(directory, number, process):
-    """Wait until it has made so many steps and kept a checkpoint."""
     steps, checkpoint = directory / "steps", directory / "runs/x/checkpoints/latest.npz"
 
     def is_there():
@@ -110,7 +105,6 @@ def wait_for_steps(directory, number, process):
 
 @contextmanager
 def ended(process):
-    """Nothing of its session is left after the block."""
     try:
         yield process
     finally:
@@ -118,7 +112,6 @@ def ended(process):
 
 
 def end(process):
-    """Kill it, and all of its session."""
     for _ in range(100):
         for each in session_of(process.pid):
             kill(each)
@@ -143,14 +136,9 @@ def dask(part, *argv, cwd, prefix=(), log="log", **more):
     program = [sys.executable, "-m", f"distributed.cli.dask_{part}", *map(str, argv)]
     with (cwd / log).open("ab") as stream:
         return subprocess.Popen(
-            [*prefix, *program],
-            cwd=cwd,
-            env=clean | home | more,
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=stream,
-            start_new_session=True,
-        )
+            [*prefix, *program], cwd=cwd, env=clean | home | more, stdin=subprocess.DEVNULL,
+            stdout=stream, stderr=stream, start_new_session=True,
+        )  # fmt: skip
 
 
 def start_scheduler(cwd, port=0):
@@ -167,6 +155,5 @@ def start_scheduler(cwd, port=0):
 
 
 def start_worker(cwd, address, host="127.0.0.1", prefix=()):
-    """A worker of one thread and its nanny."""
     options = ("--nthreads", 1, "--nanny", "--no-dashboard", "--host", host)
     return dask("worker", address, *options, cwd=cwd, prefix=prefix)

@@ -1,7 +1,5 @@
 """What workers do in tests: functions of a module that they can import."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path
@@ -18,13 +16,11 @@ def sleep_and_double(item, seconds=0.0):
 
 
 def slow_if_first(item):
-    """Number 0 takes half a second."""
     time.sleep(0.5 if item == 0 else 0.0)
     return item
 
 
 def wait_for(path):
-    """Until that file is there, a minute at most."""
     for _ in range(6000):
         if Path(path).exists():
             return
@@ -40,14 +36,12 @@ def note_and_wait(item, directory):
 
 
 def number_of_times(path):
-    """How often this was called with the path before."""
     with Path(path).open("ab") as file:
         file.write(b".")
         return file.tell() - 1
 
 
 def fail_with(item, error, path, times):
-    """Item 3 fails so many times."""
     if item == 3 and number_of_times(path) < times:
         raise error
     return 2 * item
@@ -67,24 +61,19 @@ def large(_):
 
 
 def end_process(item, path, times):
-    """Item 3 takes its process along, so many times."""
     if item == 3 and number_of_times(path) < times:
         os._exit(1)
     return 2 * item
 
 
 def fail_as_if_killed(item):
-    """What the scheduler says when several workers died at a task."""
     from distributed import KilledWorker
 
     raise KilledWorker(f"task-{item}", _At("tcp://127.0.0.1:1"), 3)
 
 
 def killed(item, log, always, once):
-    """Some fail as if workers had died at them: always, or if it was not begun before.
-
-    When each begins and ends is written down.
-    """
+    """Log begin and end; fail as if workers had died: always, or the first time."""
     with Path(log).open("a+", buffering=1) as file:
         file.seek(0)
         is_first = f"+{item}" not in file.read().split()

@@ -1,5 +1,3 @@
-"""From an address to workers, and what is said where there are none."""
-
 import logging
 import socket
 import sys
@@ -62,9 +60,7 @@ def test_without_dask_the_message_says_what_to_install(tmp_path):
 def test_train_without_dask(untouched):
     argv = ("train", "--articles", "articles", "--documents", "article", "--cluster", "local:2")
     with mock.patch.dict(sys.modules, {"distributed": None}):
-        outcome = call(*argv, cwd=untouched)
-    assert outcome.code == 1
-    assert INSTALL in outcome.error
+        assert INSTALL in call(*argv, cwd=untouched).failed(1)
 
 
 def test_nobody_answers(monkeypatch):
@@ -83,9 +79,8 @@ def test_one_that_is_not_there_leaves_no_run_behind(tiny, monkeypatch):
     monkeypatch.setattr(connection_module, "CONNECT_SECONDS", 0.3)
     before = sorted(tiny.rglob("*"))
     nowhere = ("--cluster", "tcp://127.0.0.1:1")
-    outcome = call("train", "--run", "x", *TINY, *nowhere, cwd=tiny)
-    assert outcome.code == 1
-    assert "no Dask scheduler answers at tcp://127.0.0.1:1" in outcome.error
+    error = call("train", "--run", "x", *TINY, *nowhere, cwd=tiny).failed(1)
+    assert "no Dask scheduler answers at tcp://127.0.0.1:1" in error
     assert sorted(tiny.rglob("*")) == before
     outcome = call("train", "--run", "tiny", *nowhere, cwd=tiny)  # it is done and needs none
     assert outcome.code == 0, outcome.err
@@ -93,7 +88,6 @@ def test_one_that_is_not_there_leaves_no_run_behind(tiny, monkeypatch):
 
 @pytest.mark.parametrize("says", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 64])
 def test_somebody_else_answers(monkeypatch, says):
-    """A server that says nothing, or something else."""
     monkeypatch.setattr(connection_module, "CONNECT_SECONDS", 0.5)
 
     def answer(server):

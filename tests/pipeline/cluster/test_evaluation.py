@@ -19,7 +19,7 @@ from pipeline.scoring.score import LoadedModel, log_warnings, score_all
 from pipeline.settings import EvaluateSettings
 from pipeline.text.held_out import HeldOut
 from tests.pipeline.cluster.backwards import Backwards, instead_of_a_cluster
-from tests.pipeline.scoring.support import failed, load_documents, succeeded
+from tests.pipeline.scoring.support import failed, load_documents
 from tests.pipeline.support import call
 
 FIELDS = ("log_likelihood", "standard_error", "n_tokens", "effective_sample_size", "n_samples")
@@ -31,8 +31,7 @@ def scored(zoo, cluster=None, n_threads=1, **settings):
     models = [
         LoadedModel(name, None, load_model(zoo / name)) for name in ("model.npz", "truth.npz")
     ]
-    documents = HeldOut("docs", load_documents(zoo), 0)
-    words = models[0].model.vocabulary
+    documents, words = HeldOut("docs", load_documents(zoo), 0), models[0].model.vocabulary
     return score_all(replace(SETTINGS, **settings), models, documents, words, n_threads, cluster)
 
 
@@ -56,8 +55,7 @@ def assert_same(found, expected):
     ids=lambda settings: settings.get("method", "completion"),
 )
 def test_the_same_bits_as_here(zoo, settings):
-    here = scored(zoo, **settings)
-    cluster = Backwards()
+    here, cluster = scored(zoo, **settings), Backwards()
     assert_same(scored(zoo, cluster, **settings), here)
     assert cluster.n_items == N_MODELS * -(-60 // MIN_DOCUMENTS)
     assert_same(scored(zoo, Backwards(ahead=1000), **settings), here)
@@ -65,7 +63,6 @@ def test_the_same_bits_as_here(zoo, settings):
 
 
 def test_the_order_of_the_first_arrivals_is_another(zoo):
-    """Else the fake would not show that results are put in their places."""
     estimates = scored(zoo)
     cluster, order = Backwards(), []
     given = cluster._given
@@ -110,7 +107,6 @@ def test_what_is_under_way_is_cancelled_at_the_end(zoo, error):
     with pytest.raises(type(error)):
         scored(zoo, cluster)
     assert cluster.is_closed
-
     cluster = Backwards()
     with mock.patch.object(Progress, "update", side_effect=error), pytest.raises(type(error)):
         scored(zoo, cluster)
@@ -157,12 +153,12 @@ def test_a_task_says_nothing_and_the_command_warns_once(zoo, caplog):
 
 def test_the_command(zoo):
     argv = ("evaluate", "model.npz", "truth.npz", "--counts", "docs.jsonl", "--threads", 1)
-    here = succeeded(call(*argv, "--json", "--per-document", "here.tsv", cwd=zoo)).result
+    here = call(*argv, "--json", "--per-document", "here.tsv", cwd=zoo).succeeded().result
     ResultCache().clear()
     more = ("--json", "--per-document", "there.tsv", "--cluster", "local:2")
     cluster = Backwards()
     with instead_of_a_cluster(cluster):
-        there = succeeded(call(*argv, *more, cwd=zoo)).result
+        there = call(*argv, *more, cwd=zoo).succeeded().result
     assert cluster.n_given == cluster.n_items > 2
     assert there == here
     assert (zoo / "there.tsv").read_bytes() == (zoo / "here.tsv").read_bytes()
@@ -182,9 +178,8 @@ def test_real_workers(zoo):
     pytest.importorskip("distributed")
     argv = ("evaluate", "model.npz", "truth.npz", "--counts", "docs.jsonl", "--threads", 1)
     argv = (*argv, "--method", "left-to-right-sequential", "--samples", 20, "--json")
-    here = succeeded(call(*argv, "--per-document", "here.tsv", cwd=zoo)).result
+    here = call(*argv, "--per-document", "here.tsv", cwd=zoo).succeeded().result
     ResultCache().clear()
     more = ("--per-document", "there.tsv", "--cluster", "local:2")
-    there = succeeded(call(*argv, *more, cwd=zoo)).result
-    assert there == here
+    assert call(*argv, *more, cwd=zoo).succeeded().result == here
     assert (zoo / "there.tsv").read_bytes() == (zoo / "here.tsv").read_bytes()

@@ -1,7 +1,5 @@
 """Workers that share no memory and no file with the client: the same results as here."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -45,12 +43,9 @@ class Hosts:
 
     address: str
     client: tuple[str, ...]
-    """Begins its command."""
 
     def run(self, directory, *argv):
-        """The command in the client's place."""
-        process = start(directory, *argv, "--cluster", self.address, prefix=self.client)
-        return finish(process, 200)
+        return finish(start(directory, *argv, "--cluster", self.address, prefix=self.client), 200)
 
 
 def ip(*argv):
@@ -98,12 +93,10 @@ def hosts_in_namespaces(tmp_path, client):
             pytest.skip(f"no namespaces can be made here: {error}")
         address = f"tcp://{NETWORK}.1:8786"
         options = ("--host", f"{NETWORK}.1", "--port", 8786, "--no-dashboard")
-        cwd = tmp_path / "scheduler"
-        scheduler = dask("scheduler", *options, cwd=cwd, prefix=on("scheduler"))
+        scheduler = dask("scheduler", *options, cwd=tmp_path / "scheduler", prefix=on("scheduler"))
         stack.enter_context(ended(scheduler))
         for number, name in enumerate(("one", "two"), 2):
-            host = f"{NETWORK}.{number}"
-            worker = start_worker(tmp_path / name, address, host, prefix=on(name))
+            worker = start_worker(tmp_path / name, address, f"{NETWORK}.{number}", prefix=on(name))
             stack.enter_context(ended(worker))
         hosts = Hosts(address, ("ip", "netns", "exec", full["client"]))
         here, *there = looked_around(hosts, client)
@@ -115,7 +108,6 @@ def hosts_in_namespaces(tmp_path, client):
 
 
 def looked_around(hosts, client):
-    """The name of each host, what it sees in the client's directory, and its network."""
     look = [*hosts.client, sys.executable, "-c", LOOK_AROUND, hosts.address, str(client)]
     done = subprocess.run(look, check=True, capture_output=True, text=True, timeout=120)
     return json.loads(done.stdout)
@@ -134,11 +126,9 @@ def hosts_as_processes(tmp_path, client):
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory):
-    """All three commands without a cluster, and their results in a file each."""
     directory = tmp_path_factory.mktemp("here")
     for argv in (TRAIN, EVALUATE, SELECT):
-        outcome = call(*argv, "--json", cwd=directory)
-        assert outcome.code == 0, outcome.err
+        outcome = call(*argv, "--json", cwd=directory).succeeded()
         (directory / f"{argv[0]}.json").write_text(outcome.out)
     return directory
 
@@ -151,8 +141,7 @@ def test_the_commands_on_other_hosts(here, tmp_path, kind):
     (client / "here").touch()
     with make(tmp_path, client) as hosts:
         for argv in (TRAIN, EVALUATE, SELECT):
-            outcome = hosts.run(client, *argv, "--json")
-            assert outcome.code == 0, outcome.err
+            outcome = hosts.run(client, *argv, "--json").succeeded()
             assert "2 workers with 2 threads" in outcome.err
             expected = json.loads((here / f"{argv[0]}.json").read_text())
             assert without_clock(outcome.result) == without_clock(expected)

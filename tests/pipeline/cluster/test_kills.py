@@ -31,11 +31,11 @@ from tests.pipeline.cluster.processes import (
 from tests.pipeline.support import finish, looks_of, wait_until
 
 LOCAL = (*TRAIN, "--cluster", "local:2")
+COUNTS = sparse.csr_array(np.random.default_rng(0).poisson(0.2, size=(800, 50)).astype(np.int32))
 
 
 @pytest.fixture(scope="module")
 def local():
-    """Two processes, as `--cluster local:2` has them."""
     with cluster_of("local:2") as cluster:
         assert cluster is not None
         yield cluster
@@ -45,11 +45,7 @@ def process_ids(cluster):
     return sorted(cluster.client.run(os.getpid).values())
 
 
-COUNTS = sparse.csr_array(np.random.default_rng(0).poisson(0.2, size=(800, 50)).astype(np.int32))
-
-
 def trained(cluster, when=lambda _: None):
-    """Topics of eight batches; `when` is called after each."""
     model = OnlineLDA(3, alpha="learned", batch_size=200, n_passes=2, random_state=1, n_jobs=1)
     submit = ClusterEStep(cluster, 1, 0, "workers") if cluster else None
     for n, _ in enumerate(model.iterate(COUNTS, submit_e_step=submit)):
@@ -59,7 +55,6 @@ def trained(cluster, when=lambda _: None):
 
 @pytest.mark.slow
 def test_a_lost_worker_costs_its_tasks_alone(local):
-    """It is stopped, so that it is given work, and dies of what is sent to it."""
     first, second = local.share([3]), local.share({"factor": 5})
     assert list(local.ordered_map(tasks.times_shared, [1], first, second)) == [15]
     victim = process_ids(local)[0]
@@ -78,7 +73,6 @@ def test_a_lost_worker_costs_its_tasks_alone(local):
 
 @pytest.mark.slow
 def test_all_workers_are_lost(local, tmp_path):
-    """One after the other, and then a task takes its worker along."""
     wait_until(lambda: len(process_ids(local)) == 2, 60, "none came in place of a lost worker")
     victims = process_ids(local)
 
@@ -104,9 +98,6 @@ def test_a_task_that_kills_every_worker_is_given_up_and_named(local, tmp_path):
     assert list(local.ordered_map(tasks.double, range(3))) == [0, 2, 4]
 
 
-# The command
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     return make_run(tmp_path_factory.mktemp("made"))
@@ -118,7 +109,6 @@ def directory(made, tmp_path):
 
 
 def assert_same_run(directory, made):
-    """The file of the model to the byte, and what was seen on the way."""
     one, other = (each / "runs/x/model.npz" for each in (directory, made))
     assert one.read_bytes() == other.read_bytes()
     assert looks_of(directory, "x") == looks_of(made, "x")
@@ -126,9 +116,7 @@ def assert_same_run(directory, made):
 
 
 def go_on(directory, made, argv, pause=0.0):
-    """The same command again, which goes on and comes to its end."""
-    outcome = finish(start(directory, *argv, pause=pause), 120)
-    assert outcome.code == 0, outcome.err
+    outcome = finish(start(directory, *argv, pause=pause), 120).succeeded()
     assert "going on after " in outcome.err
     assert_same_run(directory, made)
     return outcome
@@ -136,9 +124,9 @@ def go_on(directory, made, argv, pause=0.0):
 
 @pytest.mark.slow
 def test_five_workers_killed_in_a_run(directory, made):
-    kill_at = (5, 16, 28, 41, 52)
-    outcome = finish(start(directory, *LOCAL, pause=0.15, kill_at=kill_at), 180)
-    assert outcome.code == 0, outcome.err
+    outcome = finish(
+        start(directory, *LOCAL, pause=0.15, kill_at=((5, 16, 28, 41, 52))), 180
+    ).succeeded()
     assert outcome.err.count("killed a worker") == 5
     assert "Traceback" not in outcome.err
     assert_same_run(directory, made)
@@ -165,7 +153,6 @@ def test_the_client_is_killed(directory, made, number):
 
 @pytest.mark.slow
 def test_the_scheduler_is_killed(directory, made, tmp_path):
-    """Code 75 and a checkpoint; another scheduler, and the same command goes on."""
     with ExitStack() as stack:
         scheduler, address = start_scheduler(tmp_path / "scheduler")
         stack.callback(end, scheduler)
@@ -174,9 +161,7 @@ def test_the_scheduler_is_killed(directory, made, tmp_path):
         stack.callback(lambda: process.poll() is None and process.kill())
         wait_for_steps(directory, N_STEPS // 3, process)
         end(scheduler)
-        outcome = finish(process, 90)
-        assert outcome.code == 75, outcome
-        assert "is gone; what was done is kept" in outcome.error
+        assert "is gone; what was done is kept" in finish(process, 90).failed(75)
         assert (directory / "runs/x/checkpoints/latest.npz").exists()
         end(worker)
         scheduler, address = start_scheduler(tmp_path / "scheduler")
@@ -187,7 +172,6 @@ def test_the_scheduler_is_killed(directory, made, tmp_path):
 
 @pytest.mark.slow
 def test_the_scheduler_comes_back_in_time(directory, made, tmp_path):
-    """On its old port, with workers: training goes on by itself, to the same topics."""
     with ExitStack() as stack:
         scheduler, address = start_scheduler(tmp_path / "scheduler")
         stack.callback(end, scheduler)

@@ -1,5 +1,3 @@
-"""One result: fetched however long that takes, made again when lost, given up when it must be."""
-
 import signal
 import time
 from unittest import mock
@@ -37,8 +35,7 @@ class Begin:
 def test_a_result_that_takes_long_to_come_is_not_made_again(two):
     begin = Begin(two, tasks.large, 0)
     with mock.patch.object(work_module, "FETCH_SECONDS", 0.001):
-        work = RemoteTask(two, begin)
-        checks = 0
+        work, checks = RemoteTask(two, begin), 0
         while (found := work.poll(0.01)) is None:
             checks += 1
             assert checks < 1000
@@ -46,15 +43,12 @@ def test_a_result_that_takes_long_to_come_is_not_made_again(two):
     assert begin.times == 1
 
 
-def test_a_result_that_is_not_there_yet_is_waited_for(two):
+def test_a_result_is_waited_for_and_made_again_if_cancelled(two):
     begin = Begin(two, tasks.sleep_and_double, 4, 0.3)
     work = RemoteTask(two, begin)
     assert work.poll(0.01) is None
     assert work.result() == 8
     assert begin.times == 1
-
-
-def test_a_result_that_was_cancelled_is_made_again(two):
     begin = Begin(two, tasks.sleep_and_double, 4, 0.3)
     work = RemoteTask(two, begin)
     work.future.cancel(force=True)
@@ -99,8 +93,7 @@ def test_without_workers_it_waits_for_some():
     with threads_as_workers(1) as cluster:
         local = cluster.client.cluster
         assert list(cluster.ordered_map(tasks.double, [1])) == [2]
-        shared = cluster.share([3])
-        second = cluster.share({"factor": 2})
+        shared, second = cluster.share([3]), cluster.share({"factor": 2})
         assert list(cluster.ordered_map(tasks.times_shared, [1], shared, second)) == [6]
         local.scale(0)
         cluster.client.sync(local._correct_state)
@@ -142,7 +135,6 @@ def test_without_workers_it_does_not_wait_for_ever(monkeypatch, caplog):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_there_are_no_workers(number):
-    """In training a signal waits for the end of a step, which would never come."""
     with threads_as_workers(0) as cluster, signals_handled_by(Deferred()):
         cluster.client.loop.call_later(0.5, signal.raise_signal, number)
         started = time.monotonic()
@@ -158,8 +150,7 @@ def test_with_workers_a_signal_waits(two):
     deferred = Deferred()
     with signals_handled_by(deferred):
         signal.raise_signal(signal.SIGTERM)
-        work = RemoteTask(two, Begin(two, tasks.sleep_and_double, 4, 1.3))
-        assert work.result() == 8
+        assert RemoteTask(two, Begin(two, tasks.sleep_and_double, 4, 1.3)).result() == 8
     assert deferred.signal_number == signal.SIGTERM
 
 

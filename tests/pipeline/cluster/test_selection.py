@@ -49,14 +49,12 @@ def cluster_is(bench):
 
 @pytest.fixture(autouse=True)
 def _in_this_process(monkeypatch):
-    """Nothing was sent before, and nothing is drawn."""
     monkeypatch.setattr(run_slice, "_sent_corpora", run_slice._SentCorpora())
     monkeypatch.setattr("pipeline.selection.select.plot_selection", lambda *_: None)
 
 
 @pytest.fixture
 def _short_slices(monkeypatch):
-    """Each slice is a step."""
     monkeypatch.setattr(selection, "FIRST_SECONDS", 0.0)
     monkeypatch.setattr(selection, "SLICE_SECONDS", 0.0)
     monkeypatch.setattr(selection, "OVERHEADS", 0)
@@ -71,16 +69,13 @@ def select(cwd, bench=None, *more):
 
 @pytest.fixture(scope="module")
 def here(tiny_finished, tmp_path_factory):
-    """A directory with a choice that was made without a cluster."""
     directory = tmp_path_factory.mktemp("here")
     shutil.copytree(tiny_finished, directory, dirs_exist_ok=True)
-    outcome = select(directory)
-    assert outcome.code == 0, outcome.err
+    select(directory).succeeded()
     return directory
 
 
 def assert_same(found, expected):
-    """Two directories hold the same models, to the byte, and the same table."""
     tables = []
     for directory in (found, expected):
         table = json.loads((directory / "runs/select-online/select.json").read_text())
@@ -104,8 +99,7 @@ def assert_same(found, expected):
 def test_the_same_bytes_whatever_is_lost(tiny, here):
     fates = {1: LOST, 4: KILLED, 5: DISK_FULL, 6: LOST, 9: KILLED}
     bench = Bench(n_threads=2, fate=lambda n: fates.get(n, ""))
-    outcome = select(tiny, bench)
-    assert outcome.code == 0, outcome.err
+    outcome = select(tiny, bench).succeeded()
     assert_same(tiny, here)
     for name in RUNS:
         assert f"run {name} is done: validation perplexity " in outcome.err
@@ -134,19 +128,16 @@ def test_workers_that_see_no_file_are_sent_the_corpus(tiny, here, monkeypatch):
     monkeypatch.setattr(CorpusPlace, "is_seen", lambda _: False)
     bench = Bench()
     with mock.patch.object(run_slice, "_written", wraps=run_slice._written) as written:
-        outcome = select(tiny, bench)
-    assert outcome.code == 0, outcome.err
-    assert outcome.err.count("it is sent to them") == 1
-    assert written.call_count == 1
+        outcome = select(tiny, bench).succeeded()
+    assert (outcome.err.count("it is sent to them"), written.call_count) == (1, 1)
     assert_same(tiny, here)
 
 
 def test_a_corpus_that_is_too_large_to_be_sent(tiny, monkeypatch):
     monkeypatch.setattr(selection, "MAX_SENT", 100)
     monkeypatch.setattr(CorpusPlace, "is_seen", lambda _: False)
-    outcome = select(tiny, Bench())
-    assert outcome.code == 2
-    assert "put --runs on a file system that all workers see at the same path" in outcome.error
+    error = select(tiny, Bench()).failed()
+    assert "put --runs on a file system that all workers see at the same path" in error
 
 
 @pytest.mark.slow
@@ -157,17 +148,14 @@ def test_interrupted_and_gone_on(tiny, here):
             os.kill(os.getpid(), signal.SIGTERM)
 
     bench = Bench(on_submit=interrupt)
-    outcome = select(tiny, bench)
-    assert outcome.code == 143
+    assert select(tiny, bench).code == 143
     # The last one nobody holds: the signal came in the middle of its submission.
     assert all(each.status != "pending" for each in bench.futures[:-1])
     checkpoints = tiny.glob("runs/select-online/*/checkpoints/latest.npz")
-    before = {path: path.read_bytes() for path in checkpoints}
-    assert len(before) >= 2
+    assert len({path: path.read_bytes() for path in checkpoints}) >= 2
     assert not list(tiny.glob("runs/select-online/*/model.npz"))
     again = Bench()
-    outcome = select(tiny, again)
-    assert outcome.code == 0, outcome.err
+    select(tiny, again).succeeded()
     assert_same(tiny, here)
     whole = Bench()
     shutil.rmtree(tiny / "runs/select-online")
@@ -182,8 +170,7 @@ def test_a_cluster_that_is_lost(tiny, here):
         if number >= 5:
             raise ClusterLostError("gone")
 
-    outcome = select(tiny, Bench(on_submit=lose))
-    assert outcome.code == 75
+    assert select(tiny, Bench(on_submit=lose)).code == 75
     assert select(tiny).code == 0  # without a cluster, from where it was
     assert_same(tiny, here)
 
@@ -207,8 +194,7 @@ def test_an_error_of_a_slice_ends_the_command(tiny):
 @pytest.mark.slow
 def test_parts_on_disk(tiny, here, monkeypatch):
     monkeypatch.setattr(mapped_split, "LARGE_BYTES", 0)
-    outcome = select(tiny, Bench())
-    assert outcome.code == 0, outcome.err
+    select(tiny, Bench()).succeeded()
     assert_same(tiny, here)
     shutil.rmtree(tiny / "runs/select-online/topics-3")
     assert select(tiny).code == 0
@@ -221,13 +207,11 @@ def test_parts_on_disk(tiny, here, monkeypatch):
 def test_other_models(tiny, model):
     argv = [each for pair in PAIRS if pair[0] != "--batch-size" for each in pair]
     argv += ["--model", model, "--max-passes", "3", "--bigrams", "none"]
-    runs = tiny / f"runs/select-{model}"
-    found = []
+    runs, found = tiny / f"runs/select-{model}", []
     for cluster in ((), ("--cluster", "local:2")):
         bench = Bench()
         with cluster_is(bench):
-            outcome = call("select", *argv, *cluster, "--json", cwd=tiny)
-        assert outcome.code == 0, outcome.err
+            outcome = call("select", *argv, *cluster, "--json", cwd=tiny).succeeded()
         assert len(bench.trained) > (3 if cluster else -1)
         rows = [{**row, "seconds": None} for row in outcome.result["rows"]]
         found.append((rows, [(runs / name / "model.npz").read_bytes() for name in RUNS]))
@@ -237,9 +221,8 @@ def test_other_models(tiny, model):
 
 def test_an_address_that_is_none_leaves_nothing_behind(tiny):
     before = files_of(tiny)
-    outcome = call("select", *SETTINGS, "--cluster", "nowhere", cwd=tiny)
-    assert outcome.code == 2
-    assert "--cluster must be tcp://HOST:PORT" in outcome.error
+    error = call("select", *SETTINGS, "--cluster", "nowhere", cwd=tiny).failed()
+    assert "--cluster must be tcp://HOST:PORT" in error
     assert files_of(tiny) == before
     assert not (tiny / "runs/select-online").exists()
 
@@ -253,9 +236,7 @@ def slice_of(run, seconds, *names):
 def test_a_slice_brings_back_what_changed(here):
     run = RunDirectory(here / "runs/select-online/topics-4")
     begun = ("settings.toml", "bigrams.tsv", "provenance.json")
-    before = files_of(here)
-    item = slice_of(run, 0.0, *begun)
-    end = train_slice(item)
+    before, end = files_of(here), train_slice(slice_of(run, 0.0, *begun))
     assert end is not None
     assert not end.is_done
     assert 0 < end.passes < 1
@@ -264,8 +245,7 @@ def test_a_slice_brings_back_what_changed(here):
     assert end is not None
     assert end.is_done
     assert set(end.files) == set(run_files(run)) - {"settings.toml", "bigrams.tsv"}
-    header = load_model(run.model_path).header
-    path = here / "found.npz"
+    header, path = load_model(run.model_path).header, here / "found.npz"
     path.write_bytes(end.files["model.npz"])
     found = load_model(path).header
     path.unlink()
@@ -303,8 +283,7 @@ def test_sent_corpora_stay_as_long_as_they_are_used():
     kept.leave(one)
     kept.leave(one)
     kept.leave(other)
-    third = kept.enter(CorpusPlace("/no/such/directory", b"third"), {})
-    assert third is not None
+    assert kept.enter(CorpusPlace("/no/such/directory", b"third"), {}) is not None
     assert not first.exists()
     assert not second.exists()
     assert kept.enter(one, None) is None
@@ -327,8 +306,7 @@ def test_training_ends_when_nobody_waits_for_it():
 
 
 def test_signals_are_left_to_the_main_thread():
-    before = signal.getsignal(signal.SIGTERM)
-    found = []
+    before, found = signal.getsignal(signal.SIGTERM), []
 
     def work():
         with signals_handled_by(raise_interrupted):
@@ -374,8 +352,7 @@ def test_workers_of_a_real_cluster_are_killed(tiny, here):
                 killed += 1
         with suppress(AssertionError):
             wait_until(lambda: process.poll() is not None, 3, "")
-    outcome = finish(process)
-    assert outcome.code == 0, outcome.err
+    finish(process).succeeded()
     assert killed
     assert_same(tiny, here)
 
@@ -391,14 +368,11 @@ def test_the_client_is_killed_and_the_command_given_again(tiny, here):
     process.kill()
     finish(process)
     process = spawn("select", *SETTINGS, "--cluster", "local:2", cwd=tiny)
-    outcome = finish(process)
-    assert outcome.code == 0, outcome.err
-    assert "of 3 runs are done" in outcome.err
+    assert "of 3 runs are done" in finish(process).succeeded().err
     assert_same(tiny, here)
 
 
 def workers_of(client):
-    """Processes of its session that work for it, under nannies."""
     found = []
     for pid in session_of(client):
         with suppress(OSError):

@@ -1,5 +1,3 @@
-"""Many tasks: as they come, some ahead, in order if wanted, and cancelled when nobody waits."""
-
 import re
 import time
 from functools import partial
@@ -10,16 +8,15 @@ import pytest
 from pipeline.cluster.remote_task import MAX_TRIES, RemoteTask
 from pipeline.errors import ClusterError, TaskKilledError
 from tests.pipeline.cluster import tasks
+from tests.pipeline.support import wait_until
 
 
 def test_results_of_every_item_once(two):
-    found = list(two.map(tasks.double, range(50)))
-    assert sorted(found) == [(i, 2 * i) for i in range(50)]
+    assert sorted(two.map(tasks.double, range(50))) == [(i, 2 * i) for i in range(50)]
     assert list(two.map(tasks.double, [])) == []
 
 
 def test_as_they_come(two, tmp_path):
-    """The first waits until most others are there."""
     first, order = tmp_path / "first", []
     for index, _ in two.map(tasks.wait_for, [str(first)] + [str(tmp_path)] * 19):
         order.append(index)
@@ -48,7 +45,6 @@ def test_items_are_taken_as_workers_get_free(two, ahead):
 
 
 def test_while_one_takes_long_few_behind_it_are_made(two, tmp_path):
-    """Else results that wait for the first would fill the memory."""
     taken = []
 
     def items():
@@ -67,22 +63,18 @@ def test_while_one_takes_long_few_behind_it_are_made(two, tmp_path):
 
         with mock.patch.object(two, "check", end):
             next(results)
-            most = len(taken)
-            assert 4 < most <= 4 * 2 * 2 + 2
+            assert 4 < len(taken) <= 4 * 2 * 2 + 2
             assert len(list(results)) == 199
     assert len(taken) == 200
 
 
-def test_shared_values_are_sent_once(two):
+def test_shared_values_are_sent_once_and_again_if_nobody_holds_them(two):
     first, second = two.share([3]), two.share({"factor": 5})
     with mock.patch.object(two, "scatter", wraps=two.scatter) as scatter:
         for _ in range(2):
             results = list(two.ordered_map(tasks.times_shared, range(20), first, second))
             assert results == [15 * i for i in range(20)]
     assert scatter.call_count == 2
-
-
-def test_shared_values_that_nobody_holds_any_more_are_sent_again(two):
     first, second = two.share([3]), two.share({"factor": 5})
     assert list(two.ordered_map(tasks.times_shared, [1], first, second)) == [15]
     sent = first.future
@@ -93,8 +85,7 @@ def test_shared_values_that_nobody_holds_any_more_are_sent_again(two):
 
 @pytest.mark.parametrize("error", [ValueError("bad"), ClusterError("worse"), KeyError("worst")])
 def test_exceptions_are_raised_here(two, tmp_path, error):
-    path = str(tmp_path / "calls")
-    items = range(8)
+    path, items = str(tmp_path / "calls"), range(8)
     with pytest.raises(type(error), match=re.escape(str(error))):
         list(two.map(fails_with(error, path, 1), items))
     assert (tmp_path / "calls").stat().st_size == 1
@@ -135,7 +126,8 @@ def test_what_is_under_way_is_cancelled_when_nobody_waits(two, tmp_path, name):
     function = partial(tasks.note_and_wait, directory=str(tmp_path))
     results = getattr(two, name)(function, range(40), ahead=4)
     next(results)
-    wait_until(lambda: n_begun() == 3)  # the first, and one that each of the two workers is at
+    # The first, and one that each of the two workers is at.
+    wait_until(lambda: n_begun() == 3, 60, "not all workers are at work")
     cancelled, cancel = [], RemoteTask.cancel
     with mock.patch.object(
         RemoteTask, "cancel", lambda work: cancelled.append(work) or cancel(work)
@@ -143,7 +135,8 @@ def test_what_is_under_way_is_cancelled_when_nobody_waits(two, tmp_path, name):
         results.close()
     # Messages to a worker keep their order: one that has the next task knows what is cancelled.
     last = [two.submit_to(worker, tasks.double, 1) for worker in two.addresses]
-    wait_until(lambda: all(two.client.run(has_ready, [each.key for each in last]).values()))
+    keys = [each.key for each in last]
+    wait_until(lambda: all(two.client.run(has_ready, keys).values()), 60, "no worker is told")
     (tmp_path / "end").touch()
     assert [each.result() for each in last] == [2, 2]
     assert n_begun() == 3
@@ -156,22 +149,13 @@ def has_ready(keys, dask_worker):
     return any(task.key in keys for task in dask_worker.state.ready)
 
 
-def wait_until(is_so):
-    end = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("max_worker_deaths", [1, 2])
 def test_a_task_at_which_workers_die_is_named(two, tmp_path, max_worker_deaths):
-    """Not one of those that were beside it."""
     log = tmp_path / "log"
     function = partial(tasks.killed, log=str(log), always=(5,), once=(1, 4, 6))
     with pytest.raises(TaskKilledError) as caught:
         list(two.map(function, range(8), max_worker_deaths=max_worker_deaths))
-    assert caught.value.index == 5
-    assert log.read_text().split().count("+5") == 1 + max_worker_deaths
+    assert (caught.value.index, log.read_text().split().count("+5")) == (5, 1 + max_worker_deaths)
 
 
 @pytest.mark.parametrize("name", ["map", "ordered_map"])

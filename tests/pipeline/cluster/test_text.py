@@ -27,28 +27,17 @@ NOWHERE = "/no/such/directory"
 SETTINGS = TrainSettings(
     no_below=2, no_above=0.9, validation=0.2, test=0.2, bigram_min_count=2, bigram_threshold=1.0
 )
+_annotate = text_module._annotate
 
 
 class Bench:
-    """What `Cluster` does, here: all is pickled to and fro, results come backwards.
-
-    Parameters
-    ----------
-    n_threads
-        Items taken before any result is given.
-    is_elsewhere
-        Whether tasks see none of the client's files.
-    kills
-        Whether workers die at an item.
-    """
+    """Cluster in this process, the last result first; tasks may see none of our files."""
 
     def __init__(self, n_threads=2, *, is_elsewhere=False, kills=lambda _: False):
         self.n_threads, self.is_elsewhere, self.kills = n_threads, is_elsewhere, kills
         self.max_worker_deaths = 0
-        """How often the last map was to let workers die at an item."""
         self.n_given = 0
         self.n_sent = 0
-        """Items that brought their bytes along."""
 
     def share(self, value):
         return pickle.dumps(value)
@@ -71,7 +60,6 @@ class Bench:
             yield from [self._done(function, item, shared) for item in some]
 
     def changed(self, articles):
-        """What a worker makes of them."""
         assert Path(articles.store).is_absolute()
         model = articles.settings.spacy_model
         assert model.startswith("blank:") or Path(model).is_absolute()
@@ -96,20 +84,17 @@ class Bench:
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """A spaCy model that takes no time."""
     return save_all_nouns(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture
 def store(tmp_path):
-    """Six shards of three articles."""
     store = ArticleStore(tmp_path / "articles", shard_size=3)
     store.append(articles(range(18)))
     return store
 
 
 def in_memory(store):
-    """A copy that no process but this one sees."""
     fsspec = pytest.importorskip("fsspec")
     for file in store.path.rglob("*"):
         if file.is_file() and file.suffix != ".npz":
@@ -128,8 +113,7 @@ def counted(path, tokens, cluster=None):
 def test_workers_come_to_the_same_bits_as_this_machine(
     is_elsewhere, store, model, tmp_path, monkeypatch
 ):
-    settings = TextSettings(spacy_model=model)
-    here = TokenStore(store, tmp_path / "here", settings)
+    here = TokenStore(store, tmp_path / "here", TextSettings(spacy_model=model))
     list(here.fill())
     bench = Bench(is_elsewhere=is_elsewhere)
     monkeypatch.chdir(tmp_path)  # workers are in other directories
@@ -138,7 +122,6 @@ def test_workers_come_to_the_same_bits_as_this_machine(
     assert content(there) == content(here)
     # Of the first two none was seen, all later ones and those again were sent.
     assert (bench.n_given, bench.n_sent) == ((8, 6) if is_elsewhere else (6, 0))
-
     corpus = counted(tmp_path / "run_here", here)
     monkeypatch.setattr(text_module, "TOGETHER", 4)
     bench = Bench(is_elsewhere=is_elsewhere)
@@ -158,8 +141,7 @@ def test_a_shard_that_kills_workers_is_annotated_here_at_last(tmp_path, monkeypa
     store.append(Article(n, 0, "", "", "", "en", "", text) for n, text in enumerate(texts))
     killing = store.entries[2].shard
     bench = Bench(kills=lambda item: item[0].shard == killing)
-    settings = TextSettings("blank:en")
-    tokens = TokenStore(store, tmp_path / "tokens", settings)
+    tokens = TokenStore(store, tmp_path / "tokens", TextSettings("blank:en"))
     filled = list(tokens.fill(1, TextWorkers(bench)))
     assert filled[-1] == (2, 2)  # tokens of the one of its two articles that is left
     assert tokens.missing() == []
@@ -184,8 +166,7 @@ def test_what_a_worker_lacks_is_said_with_its_name(store, model, tmp_path, monke
 def test_a_damaged_shard_is_found_out_here(store, model):
     path = store.path / "shards" / store.entries[4].shard
     path.write_bytes(path.read_bytes()[:-1])
-    tokens = token_store(store, TextSettings(spacy_model=model))
-    bench = Bench()
+    tokens, bench = token_store(store, TextSettings(spacy_model=model)), Bench()
     with pytest.raises(CorpusFormatError, match=r"000005\.pkl\.gz: the shard is damaged"):
         list(tokens.fill(1, TextWorkers(bench)))
     assert len(tokens.missing()) < 6  # those that came before are kept
@@ -194,8 +175,7 @@ def test_a_damaged_shard_is_found_out_here(store, model):
 def test_tokens_of_a_url_are_kept_beside_the_runs(store, model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     settings = TextSettings(spacy_model=model)
-    url = ArticleStore(store.path.as_uri())
-    before = sorted(store.path.rglob("*"))
+    url, before = ArticleStore(store.path.as_uri()), sorted(store.path.rglob("*"))
     tokens = tokens_of(url, settings, 1, runs=tmp_path / "some runs")
     assert tokens.directory.parent == tokens_path(url, "some runs").absolute()
     assert tokens.directory.parent.name.startswith("tokens-")
@@ -208,23 +188,17 @@ def test_tokens_of_a_url_are_kept_beside_the_runs(store, model, tmp_path, monkey
     assert content(tokens) == content(here)
     memory = in_memory(store)
     assert content(tokens_of(memory, settings, 2, runs=tmp_path / "others")) == content(here)
-
     corpus = counted(tmp_path / "some runs" / "run", here)
     trained = replace(SETTINGS, spacy_model=model, documents="article")
     run = RunDirectory(tmp_path / "some runs" / "run")
-    again = count_with(run, trained, url, corpus.vocabulary, 1)
-    assert again.content_hash == corpus.content_hash
+    assert count_with(run, trained, url, corpus.vocabulary, 1).content_hash == corpus.content_hash
     assert not (tmp_path / "runs").exists()
 
 
 def deadly_annotate(item):
-    """In the place of `text._annotate`, on a worker."""
     if item[0].shard == "000003.pkl.gz":
         os.kill(os.getpid(), signal.SIGKILL)
     return _annotate(item)
-
-
-_annotate = text_module._annotate
 
 
 @pytest.mark.slow
@@ -238,8 +212,6 @@ def test_processes_of_a_cluster_come_to_the_same_bits(store, model, tmp_path, mo
         # No process but this one has any article of it.
         unseen = tokens_of(in_memory(store), settings, 1, None, cluster, tmp_path)
         assert content(unseen) == content(here)
-        found = counted(tmp_path / "run_there", unseen, cluster)
-        assert found.content_hash == corpus.content_hash
+        assert counted(tmp_path / "run_there", unseen, cluster).content_hash == corpus.content_hash
         monkeypatch.setattr(text_module, "_annotate", deadly_annotate)
-        killed = tokens_of(store, settings, 1, cluster=cluster)
-        assert content(killed) == content(here)
+        assert content(tokens_of(store, settings, 1, cluster=cluster)) == content(here)

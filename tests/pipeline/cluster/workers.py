@@ -17,16 +17,14 @@ for name in ("distributed", "distributed.worker", "distributed.core", "distribut
 
 @contextmanager
 def threads_as_workers(number):
-    """So many workers of a thread in this process; values are pickled and go over the network."""
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
         local = stack.enter_context(
             LocalCluster(
                 n_workers=number,
                 threads_per_worker=1,
                 processes=False,
                 protocol="tcp://",
-                local_directory=folder,
+                local_directory=stack.enter_context(tempfile.TemporaryDirectory()),
                 **HERE,
             )
         )

@@ -1,5 +1,3 @@
-"""`convert` from end to end: every pair of formats, what it prints, what it refuses."""
-
 import gzip
 import os
 import subprocess
@@ -19,11 +17,6 @@ NAME_OF = dict(zip(FORMATS, NAMES, strict=True))
 PRINTED = "3 documents, 4 words, 7 tokens"
 
 
-def succeeded(outcome):
-    assert outcome.code == 0, outcome.err
-    return outcome
-
-
 def failed(code, *argv, cwd):
     outcome = call("convert", *argv, cwd=cwd)
     assert outcome.code == code, outcome
@@ -41,25 +34,18 @@ def write(directory, form):
 def test_every_pair(source, target, tmp_path):
     name, other = write(tmp_path, source), NAME_OF[target].format("b")
     told = ("--to", target) if target in ("text", "corpus") else ()
-    outcome = succeeded(call("convert", name, other, *told, cwd=tmp_path))
-    assert outcome.out == f"{other}: {PRINTED}\n"
-    assert outcome.err == ""
+    outcome = call("convert", name, other, *told, cwd=tmp_path).succeeded()
+    assert (outcome.out, outcome.err) == (f"{other}: {PRINTED}\n", "")
     same(read_corpus(tmp_path / other), small_corpus())
     assert not list(tmp_path.glob(".*"))
 
 
 def test_json(tmp_path):
     argv = ("convert", write(tmp_path, "uci"), "b.mtx", "--json")
-    assert succeeded(call(*argv, cwd=tmp_path)).result == {
-        "input": "docword.a.txt.gz",
-        "output": "b.mtx",
-        "from": "uci",
-        "to": "mtx",
-        "documents": 3,
-        "words": 4,
-        "tokens": 7,
-        "lost": [],
-    }
+    assert call(*argv, cwd=tmp_path).succeeded().result == {
+        "input": "docword.a.txt.gz", "output": "b.mtx", "from": "uci", "to": "mtx", "documents": 3,
+        "words": 4, "tokens": 7, "lost": [],
+    }  # fmt: skip
 
 
 def test_formats_and_vocabulary_that_are_named(tmp_path):
@@ -67,29 +53,27 @@ def test_formats_and_vocabulary_that_are_named(tmp_path):
     (tmp_path / "a.mtx").rename(tmp_path / "counts")
     (tmp_path / "a.vocab").rename(tmp_path / "terms")
     argv = ("convert", "counts", "out", "--from", "mtx", "--to", "ldac", "--vocabulary", "terms")
-    succeeded(call(*argv, cwd=tmp_path))
+    call(*argv, cwd=tmp_path).succeeded()
     assert (tmp_path / "out").read_text() == "2 0:2 2:1\n0\n2 1:3 3:1\n"
     assert (tmp_path / "out.vocab").read_text() == "ant\nbee\ncat\ndoe\n"
     argv = ("convert", "counts", "b.jsonl", "--from", "mtx", "--vocabulary", "numbers")
-    succeeded(call(*argv, cwd=tmp_path))
+    call(*argv, cwd=tmp_path).succeeded()
     assert read_corpus(tmp_path / "b.jsonl").vocabulary == ("1", "2", "3", "4")
 
 
 def test_what_is_lost_is_said_once(tmp_path):
-    corpus = Corpus(
+    Corpus(
         small_corpus().counts,
         ("d", "c", "b", "a"),
         ("en:1", "en:2", "en:3"),
         ("One", "Two", "Three"),
         np.array([0, 1, 2]),
-    )
-    corpus.save(tmp_path / "corpus")
-    outcome = succeeded(call("convert", "corpus", "b.mtx", cwd=tmp_path))
-    assert outcome.err == (
+    ).save(tmp_path / "corpus")
+    assert call("convert", "corpus", "b.mtx", cwd=tmp_path).succeeded().err == (
         "b.mtx: left out, as Matrix Market cannot hold them: document ids, titles, numbers of "
         "unknown words\n"
     )
-    result = succeeded(call("convert", "corpus", "b.jsonl", "--json", cwd=tmp_path)).result
+    result = call("convert", "corpus", "b.jsonl", "--json", cwd=tmp_path).succeeded().result
     assert result["lost"] == ["the order of the vocabulary"]
 
 
@@ -98,14 +82,14 @@ def test_a_pipe(tmp_path):
     line = """printf '{"tokens": ["a", "b", "a"]}' > pipe"""
     with subprocess.Popen(["bash", "-c", line], cwd=tmp_path):
         outcome = call("convert", "pipe", "b.jsonl", "--from", "jsonl", cwd=tmp_path)
-    assert succeeded(outcome).out == "b.jsonl: 1 documents, 2 words, 3 tokens\n"
+    assert outcome.succeeded().out == "b.jsonl: 1 documents, 2 words, 3 tokens\n"
 
 
 def test_a_mallet_state(tmp_path):
     lines = ["#doc source pos typeindex type topic", "#alpha : 0.1 0.1", "#beta : 0.01"]
     lines += ["0 a.txt 0 1 cat 0", "0 a.txt 1 1 cat 1", "1 b.txt 0 0 dog 1"]
     (tmp_path / "state.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
-    outcome = succeeded(call("convert", "state.gz", "b.jsonl", cwd=tmp_path))
+    outcome = call("convert", "state.gz", "b.jsonl", cwd=tmp_path).succeeded()
     assert outcome.out == "b.jsonl: 2 documents, 2 words, 3 tokens\n"
     assert tuple(read_corpus(tmp_path / "b.jsonl").titles) == ("a.txt", "b.txt")
     assert "read only" in failed(2, "b.jsonl", "other-state.gz", cwd=tmp_path)
@@ -114,10 +98,10 @@ def test_a_mallet_state(tmp_path):
 def test_nothing_is_replaced_without_force(tmp_path):
     name = write(tmp_path, "jsonl")
     for target, told in (("b.jsonl", ()), ("b", ("--to", "text")), ("c", ("--to", "corpus"))):
-        succeeded(call("convert", name, target, *told, cwd=tmp_path))
+        call("convert", name, target, *told, cwd=tmp_path).succeeded()
         error = failed(2, name, target, *told, cwd=tmp_path)
         assert error == f"wikitopics: {target} exists: choose another name, or --force"
-        succeeded(call("convert", name, target, *told, "--force", cwd=tmp_path))
+        call("convert", name, target, *told, "--force", cwd=tmp_path).succeeded()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("precious")
     for force in ((), ("--force",)):
@@ -128,8 +112,7 @@ def test_nothing_is_replaced_without_force(tmp_path):
 
 
 def test_the_vocabulary_of_the_source_may_serve_the_target(tmp_path):
-    name = write(tmp_path, "uci")
-    succeeded(call("convert", name, "docword.a.txt", cwd=tmp_path))
+    call("convert", write(tmp_path, "uci"), "docword.a.txt", cwd=tmp_path).succeeded()
     assert only_file(tmp_path) == "docword.a.txt docword.a.txt.gz vocab.a.txt"
 
 
@@ -137,11 +120,9 @@ def test_words_keep_their_counts_beside_another_vocabulary(tmp_path):
     (tmp_path / "docword.kos.txt").write_text("1\n2\n2\n1 1 5\n1 2 1\n")
     (tmp_path / "vocab.kos.txt").write_text("zebra\napple\n")
     for source, target in (
-        ("docword.kos.txt", "k.jsonl"),
-        ("k.jsonl", "kos.mtx"),
-        ("kos.mtx", "back.jsonl"),
+        *(("docword.kos.txt", "k.jsonl"), ("k.jsonl", "kos.mtx"), ("kos.mtx", "back.jsonl")),
     ):
-        succeeded(call("convert", source, target, cwd=tmp_path))
+        call("convert", source, target, cwd=tmp_path).succeeded()
     line = '{"id": "1", "title": "1", "counts": {"apple": 1, "zebra": 5}}\n'
     assert (tmp_path / "back.jsonl").read_text() == line
 
@@ -152,7 +133,7 @@ def test_another_vocabulary_by_force_is_said(tmp_path):
     told = "b.vocab exists and holds another vocabulary"
     expected = f"wikitopics: {told}: choose another name, or --force"
     assert failed(2, name, "b.mtx", cwd=tmp_path) == expected
-    outcome = succeeded(call("convert", name, "b.mtx", "--force", cwd=tmp_path))
+    outcome = call("convert", name, "b.mtx", "--force", cwd=tmp_path).succeeded()
     assert outcome.err == f"b.mtx: written in spite of this: {told}\n"
 
 
@@ -182,8 +163,7 @@ def test_what_fails_says_why_and_leaves_nothing(code, argv, message, tmp_path):
     (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"tokens": ["a"]}\n' * 99)[:-9])
     (tmp_path / "header").mkdir()
     (tmp_path / "header" / "header.json").write_text("{}")
-    before = only_file(tmp_path)
-    outcome = call("convert", *argv.split(), cwd=tmp_path)
+    before, outcome = only_file(tmp_path), call("convert", *argv.split(), cwd=tmp_path)
     assert outcome.code == code, outcome
     assert message in outcome.err
     assert "Traceback" not in outcome.err
@@ -193,28 +173,24 @@ def test_what_fails_says_why_and_leaves_nothing(code, argv, message, tmp_path):
 def test_a_run(tiny):
     model = load_model(tiny / "runs/tiny/model.npz")
     corpus = Corpus.load(tiny / "runs/tiny/corpus")
-    outcome = succeeded(call("convert", "runs/tiny", "b.jsonl", cwd=tiny))
+    outcome = call("convert", "runs/tiny", "b.jsonl", cwd=tiny).succeeded()
     assert f"b.jsonl: {corpus.n_docs} documents, {corpus.n_words} words" in outcome.out
     assert tuple(read_corpus(tiny / "b.jsonl").doc_ids) == tuple(corpus.doc_ids)
-
     argv = ("convert", "runs/tiny", "keys.txt", "--to", "mallet-topic-keys")
-    assert succeeded(call(*argv, cwd=tiny)).out == "keys.txt: 3 topics\n"
+    assert call(*argv, cwd=tiny).succeeded().out == "keys.txt: 3 topics\n"
     keys = read_topic_keys(tiny / "keys.txt")
     assert keys.alpha.tolist() == model.topics.alpha.tolist()
     assert keys.words[0][0] == model.vocabulary[int(np.argmax(model.topics.topic_word[0]))]
     assert "keys.txt exists" in failed(2, *argv[1:], cwd=tiny)
-
     (tiny / "isdir").mkdir()
     for force in ((), ("--force",)):
         error = failed(2, "runs/tiny", "isdir", *argv[3:], *force, cwd=tiny)
         assert "isdir is a directory, which mallet-topic-keys cannot take" in error
     error = failed(3, "runs/tiny", "none/keys.txt", *argv[3:], cwd=tiny)
     assert "No such file or directory: 'none'" in error
-
     argv = ("convert", "runs/tiny", "doc-topics.txt", "--to", "mallet-doc-topics")
-    succeeded(call(*argv, cwd=tiny))
+    call(*argv, cwd=tiny).succeeded()
     found = read_doc_topics(tiny / "doc-topics.txt")
     assert found.sources == tuple(corpus.doc_ids)
-    expected = model.topics.transform(corpus.counts)
-    assert np.array_equal(found.doc_topic, expected)
+    assert np.array_equal(found.doc_topic, model.topics.transform(corpus.counts))
     assert "leave --vocabulary" in failed(2, *argv[1:], "--force", "--vocabulary", "x", cwd=tiny)

@@ -1,7 +1,4 @@
-"""`download` in the background: what others see of it, and how it begins and ends.
-
-A named pipe is the source where a download has to last: it gets as far as what was written to it.
-"""
+"""`download` in the background; a named pipe is the source where a download has to last."""
 
 import io
 import json
@@ -33,7 +30,6 @@ def write_pipe(directory):
 
 @contextmanager
 def feeding(pipe):
-    """The end of the pipe that articles are written to."""
     descriptor = os.open(pipe, os.O_RDWR)  # does not wait for a reader
     with os.fdopen(descriptor, "wb", buffering=0) as stream:
         yield stream
@@ -41,14 +37,10 @@ def feeding(pipe):
 
 @pytest.fixture
 def background(tmp_path):
-    """A directory where a download runs in the background, and its source."""
-    pipe = write_pipe(tmp_path)
-    pid = 0
+    pipe, pid = write_pipe(tmp_path), 0
     try:
         with feeding(pipe) as source:
-            outcome = call(*PIPE, "--background", "--json", cwd=tmp_path)
-            assert outcome.code == 0, outcome.err
-            pid = outcome.result["pid"]
+            pid = call(*PIPE, "--background", "--json", cwd=tmp_path).succeeded().result["pid"]
             yield tmp_path, source
     finally:
         for each in session_of(pid) if pid else ():
@@ -66,9 +58,7 @@ def shards(directory):
 
 
 def status(directory):
-    outcome = call("download", "--status", "--json", cwd=directory)
-    assert outcome.code == 0, outcome.err
-    return outcome.result
+    return call("download", "--status", "--json", cwd=directory).succeeded().result
 
 
 def test_a_download_in_the_background_from_beginning_to_end(background):
@@ -81,8 +71,7 @@ def test_a_download_in_the_background_from_beginning_to_end(background):
     wait_until(lambda: len(shards(directory)) == 2, 30, "not stored")
     wait_until(lambda: status(directory)["added"] >= 200, 30, "no progress is told")
     stopped = call("download", "--stop", "--json", cwd=directory)
-    assert stopped.code == 0
-    assert stopped.result["state"] == "interrupted"
+    assert (stopped.code, stopped.result["state"]) == (0, "interrupted")
     assert stopped.result["stopped"]
     assert stopped.result["pid"] is None
     # What had been read when it was stopped is stored too.
@@ -91,9 +80,7 @@ def test_a_download_in_the_background_from_beginning_to_end(background):
     files = {path.name for path in (directory / "articles/download").iterdir()}
     assert files == {"lock", "log", "status.json"}
     assert "interrupted" in (directory / "articles/download/log").read_text()
-    again = call("download", "--stop", "--json", cwd=directory)
-    assert again.code == 0
-    assert not again.result["stopped"]
+    assert not call("download", "--stop", "--json", cwd=directory).succeeded().result["stopped"]
 
 
 def test_it_returns_at_once_and_leaves_the_terminal(background):
@@ -109,9 +96,7 @@ def test_only_one_at_a_time(background):
     directory, _ = background
     pid = status(directory)["pid"]
     for more in ((), ("--background",)):
-        outcome = call(*PIPE, *more, cwd=directory)
-        assert outcome.code == 75
-        assert f"process {pid}" in outcome.error
+        assert f"process {pid}" in call(*PIPE, *more, cwd=directory).failed(75)
     assert status(directory)["state"] == "running"
 
 
@@ -119,16 +104,14 @@ def test_a_killed_download_is_not_said_to_run(background):
     directory, source = background
     source.write(lines(150))
     wait_until(lambda: shards(directory), 30, "nothing stored")
-    pid = status(directory)["pid"]
-    os.kill(pid, signal.SIGKILL)
+    os.kill(status(directory)["pid"], signal.SIGKILL)
     wait_until(lambda: status(directory)["state"] == "killed", 10, "it seems to run still")
     assert status(directory)["pid"] is None
     # The pid in the file is somebody else's by now: nobody is signalled.
     (directory / "articles/download/lock").write_text(f"{os.getpid()}\n")
     assert status(directory)["state"] == "killed"
     assert call("download", "--stop", cwd=directory).code == 0
-    shown = call("download", "--status", cwd=directory)
-    assert "killed" in shown.out
+    assert "killed" in call("download", "--status", cwd=directory).out
     assert len(ArticleStore(directory / "articles")) == 100
 
 
@@ -146,8 +129,7 @@ def test_follow_shows_the_log_until_the_end(background):
     with pytest.raises(subprocess.TimeoutExpired):
         follower.wait(0.3)
     call("download", "--stop", cwd=directory)
-    outcome = finish(follower, 30)
-    assert outcome.code == 0
+    outcome = finish(follower, 30).succeeded()
     assert "interrupted" in outcome.err
     assert json.loads(outcome.out)["state"] == "interrupted"
 
@@ -162,42 +144,33 @@ def test_ctrl_c_ends_following_alone(background):
 
 @pytest.mark.parametrize("action", ["--status", "--stop", "--follow"])
 def test_there_was_no_download(tmp_path, action):
-    outcome = call("download", action, cwd=tmp_path)
-    assert outcome.code == 2
-    assert "no download" in outcome.error
+    assert "no download" in call("download", action, cwd=tmp_path).failed()
     assert not list(tmp_path.iterdir())
 
 
 def test_a_download_that_fails_says_why(tmp_path):
     (tmp_path / "x.jsonl").write_text('{"title": "A", "text": "B"}\nnonsense\n')
     argv = ("download", "--source", "jsonl", "--input", "x.jsonl")
-    outcome = call(*argv, cwd=tmp_path)
-    assert outcome.code == 3
+    assert call(*argv, cwd=tmp_path).code == 3
     told = status(tmp_path)
     assert told["state"] == "failed"
     assert "x.jsonl, line 2" in told["last_error"]["what"]
-    shown = call("download", "--status", cwd=tmp_path)
-    assert "x.jsonl, line 2" in shown.out
+    assert "x.jsonl, line 2" in call("download", "--status", cwd=tmp_path).out
     assert "ERROR" in (tmp_path / "articles/download/log").read_text()
 
 
 def test_a_background_download_that_cannot_begin(tmp_path):
-    outcome = call("download", "--background", "--source", "dump", cwd=tmp_path)
-    assert outcome.code == 2
+    assert call("download", "--background", "--source", "dump", cwd=tmp_path).code == 2
     (tmp_path / "articles").write_text("a file")
-    outcome = call("download", "--background", cwd=tmp_path)
-    assert outcome.code == 3
-    assert "articles is a file" in outcome.error
+    assert "articles is a file" in call("download", "--background", cwd=tmp_path).failed(3)
     (tmp_path / "articles").unlink()
     (tmp_path / "articles").mkdir()
     (tmp_path / "articles/thesis.txt").write_text("mine")
-    outcome = call("download", "--background", cwd=tmp_path)
-    assert outcome.code == 3
+    assert call("download", "--background", cwd=tmp_path).code == 3
     assert [path.name for path in (tmp_path / "articles").iterdir()] == ["thesis.txt"]
 
 
 def test_a_background_download_that_ends_before_it_begins(tmp_path):
-    """What the process itself says when it fails is what the command says."""
     environment = os.environ | {"PYTHONSTARTUP": "", "PYTHONPATH": str(Path.cwd())}
     program = (
         "import pipeline.downloads.job as job, pipeline.cli, sys\n"
@@ -205,14 +178,9 @@ def test_a_background_download_that_ends_before_it_begins(tmp_path):
         "sys.exit(pipeline.cli.main(['download', '--background']))\n"
     )
     process = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True,
+        text=True, check=False, timeout=60,
+    )  # fmt: skip
     assert process.returncode == 2
     assert "--source must be one of" in process.stderr
 
@@ -222,12 +190,9 @@ def test_a_finished_download_is_done(tmp_path):
     argv = ("download", "--source", "jsonl", "x.jsonl")
     assert call(*argv, cwd=tmp_path).code == 0
     told = status(tmp_path)
-    assert told["state"] == "done"
-    assert told["added"] == 7
+    assert (told["state"], told["added"]) == ("done", 7)
     assert told["articles"] == 7
-    outcome = call("download", "--follow", cwd=tmp_path)
-    assert outcome.code == 0
-    assert "done" in outcome.out
+    assert "done" in call("download", "--follow", cwd=tmp_path).succeeded().out
 
 
 def test_damaged_status(tmp_path):
@@ -235,19 +200,15 @@ def test_damaged_status(tmp_path):
     assert call("download", "--source", "jsonl", "x.jsonl", cwd=tmp_path).code == 0
     for text in ("{", "[]", "", "{}", '{"state": "done", "of": "x"}', '{"state": 3}'):
         (tmp_path / "articles/download/status.json").write_text(text)
-        outcome = call("download", "--status", cwd=tmp_path)
-        assert outcome.code == 3
-        assert "status.json" in outcome.error
+        assert "status.json" in call("download", "--status", cwd=tmp_path).failed(3)
 
 
 def test_the_log_rotates_and_is_followed(tmp_path, monkeypatch):
-    """The log is never further ahead than twenty lines, of the fifty or so that a file holds."""
     monkeypatch.setattr(download_job, "LOG_BYTES", 2000)
     monkeypatch.setattr(download_job, "POLL_SECONDS", 0.002)
     shown = io.StringIO()
     monkeypatch.setattr(sys, "stderr", shown)
-    job = DownloadJob(tmp_path / "store")
-    begun = threading.Event()
+    job, begun = DownloadJob(tmp_path / "store"), threading.Event()
 
     def download():
         import logging
@@ -270,8 +231,7 @@ def test_the_log_rotates_and_is_followed(tmp_path, monkeypatch):
     begun.wait(30)
     job.follow()
     thread.join()
-    missing = [i for i in range(201) if f" line {i}\n" not in shown.getvalue()]
-    assert not missing
+    assert not [i for i in range(201) if f" line {i}\n" not in shown.getvalue()]
     logs = sorted(path.name for path in job.directory.glob("log*"))
     assert logs == ["log", "log.1", "log.2", "log.3"]
     assert all(path.stat().st_size <= 2000 for path in job.directory.glob("log*"))
@@ -321,13 +281,9 @@ def test_the_lock_is_what_counts(tmp_path):
 def test_the_command_in_the_background_is_this_one(tmp_path):
     write_jsonl(tmp_path / "x.jsonl", 3)
     process = subprocess.run(
-        command("download", "--source", "jsonl", "x.jsonl", "--background"),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
+        command("download", "--source", "jsonl", "x.jsonl", "--background"), cwd=tmp_path,
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
     assert "--status" in process.stdout
     wait_until(lambda: status(tmp_path)["state"] == "done", 30, "it does not end")
     assert len(ArticleStore(tmp_path / "articles")) == 3

@@ -1,5 +1,3 @@
-"""`download` from live wikis, by the command line: a made-up wiki, some faults, kills."""
-
 import os
 import random
 import signal
@@ -25,7 +23,6 @@ def wiki():
 
 @pytest.fixture(autouse=True)
 def _own_pace(tmp_path, monkeypatch):
-    """What other tests have asked for does not hold these up."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
@@ -64,9 +61,7 @@ def test_titles_and_a_category(wiki, tmp_path):
     assert everything["articles"] == N_PAGES
     (tmp_path / "titles.txt").write_text(f"# mine\n{title}\n")
     argv = ("--source", "titles", "titles.txt", "--output", "chosen")
-    outcome = download(wiki, *argv, cwd=tmp_path)
-    assert outcome.code == 0
-    assert "1 articles added" in outcome.out
+    assert "1 articles added" in download(wiki, *argv, cwd=tmp_path).succeeded().out
     [article] = ArticleStore(tmp_path / "chosen")
     assert article.title == title
     assert "CC0" in (tmp_path / "chosen/ATTRIBUTION").read_text()
@@ -76,8 +71,7 @@ def test_the_command_says_how_long_it_takes(wiki, tmp_path):
     outcome = download(wiki, "--source", "random", "--limit", 100, cwd=tmp_path)
     assert "100 articles take 2 requests, about" in outcome.err
     told = done(call("download", "--status", "--json", cwd=tmp_path))
-    assert told["state"] == "done"
-    assert told["added"] == 100
+    assert (told["state"], told["added"]) == ("done", 100)
     assert told["requests"] >= 3
     assert told["bytes"] > 0
 
@@ -114,16 +108,13 @@ def test_the_command_says_how_long_it_takes(wiki, tmp_path):
 def test_what_cannot_be_asked_for(tmp_path, argv, word, *, background):
     (tmp_path / "a").write_text("A title\n")
     listed = [part.replace("\t", " ") for part in argv.split(" ")]
-    outcome = call("download", *listed, *(["--background"] * background), cwd=tmp_path)
-    assert outcome.code == 2
-    assert word in outcome.error
+    error = call("download", *listed, *(["--background"] * background), cwd=tmp_path).failed()
+    assert word in error
     assert not (tmp_path / "articles").exists()
 
 
 def test_a_missing_list_of_titles(tmp_path):
-    outcome = call("download", "--source", "titles", "none.txt", cwd=tmp_path)
-    assert outcome.code == 3
-    assert "none.txt" in outcome.error
+    assert "none.txt" in call("download", "--source", "titles", "none.txt", cwd=tmp_path).failed(3)
 
 
 def test_two_wikis_do_not_mix(wiki, tmp_path):
@@ -132,11 +123,10 @@ def test_two_wikis_do_not_mix(wiki, tmp_path):
     article = next(iter(ArticleStore(tmp_path / "articles")))
     moved = ArticleStore(tmp_path / "elsewhere")
     moved.append([type(article)(1, 1, "T", "http://other.test/T", "", "en", "", "Text.")])
-    outcome = download(
+    error = download(
         other, "--source", "random", "--limit", 10, "--output", "elsewhere", cwd=tmp_path
-    )
-    assert outcome.code == 2
-    assert "other.test" in outcome.error
+    ).failed()
+    assert "other.test" in error
     assert len(moved) == 1
 
 
@@ -158,8 +148,7 @@ def test_faults_do_not_lose_an_article(wiki, tmp_path):
     faults = tuple(fault for fault in FAULTS if fault not in ("stall", "latency"))
     with FaultProxy(wiki, Settings(rate=0.3, seed=3, faults=faults)) as proxy:
         argv = ("download", "--api", proxy.url, "--source", "random")
-        outcome = call(*argv, "--requests-per-minute", 1200, cwd=tmp_path)
-        assert outcome.code == 0, outcome.err
+        call(*argv, "--requests-per-minute", 1200, cwd=tmp_path).succeeded()
         check_manners(proxy.requests, per_second=20, per_minute=1200)
     assert ids(tmp_path) == list(range(1, N_PAGES + 1))
 
@@ -169,9 +158,7 @@ def test_faults_do_not_lose_an_article(wiki, tmp_path):
     ("kills", "rate"), [(2, 0.0), pytest.param(100, 0.3, marks=pytest.mark.slow)]
 )
 def test_killed_in_the_background_and_started_again(tmp_path, kills, rate):
-    """Nothing lost, nothing twice, and the rate holds over all the processes."""
-    rng = random.Random(kills)
-    n_pages = max(800, 50 * kills)
+    rng, n_pages = random.Random(kills), max(800, 50 * kills)
     faults = tuple(fault for fault in FAULTS if fault not in ("stall", "latency"))
     served = Settings(rate=rate, faults=faults)
     with synthetic_wiki(n_pages) as wiki, FaultProxy(wiki, served) as proxy:
@@ -183,11 +170,9 @@ def test_killed_in_the_background_and_started_again(tmp_path, kills, rate):
             for each in session_of(pid):
                 os.kill(each, signal.SIGKILL)
             wait_until(lambda: not session_of(pid), 10, "it is not killed")  # noqa: B023
-            told = call("download", "--status", "--json", cwd=tmp_path)
-            assert told.code == 0, told.err
+            told = call("download", "--status", "--json", cwd=tmp_path).succeeded()
             assert told.result["state"] in ("killed", "done")
-        outcome = finish(spawn(*argv[:-1], *pace, cwd=tmp_path))
-        assert outcome.code == 0, outcome.err
+        finish(spawn(*argv[:-1], *pace, cwd=tmp_path)).succeeded()
         check_manners(proxy.requests, per_second=5, per_minute=300, one_in_flight=False)
     assert ids(tmp_path) == list(range(1, n_pages + 1))
 
@@ -202,26 +187,19 @@ def test_export_and_verify(wiki, tmp_path):
     assert list(copied) == list(original)
     assert done(call("download", "--verify", "--json", cwd=tmp_path))["articles"] == 20
     assert "20 articles" in call("download", "--verify", cwd=tmp_path).out
-
-    outcome = call("download", "--export", "a.txt", cwd=tmp_path)
-    assert outcome.code == 2
-    assert ".parquet" in outcome.error
+    assert ".parquet" in call("download", "--export", "a.txt", cwd=tmp_path).failed()
     shard = tmp_path / "articles/shards/000001.pkl.gz"
     shard.write_bytes(shard.read_bytes()[:-1])
     for action in (("--verify",), ("--export", "b.jsonl")):
-        outcome = call("download", *action, cwd=tmp_path)
-        assert outcome.code == 3
-        assert "000001" in outcome.error
+        assert "000001" in call("download", *action, cwd=tmp_path).failed(3)
     assert not (tmp_path / "b.jsonl").exists()
 
 
 def test_actions_exclude_each_other(tmp_path):
-    outcome = call("download", "--status", "--stop", cwd=tmp_path)
-    assert outcome.code == 2
+    assert call("download", "--status", "--stop", cwd=tmp_path).code == 2
 
 
 def test_live_sources_start_quickly():
-    """Neither numba nor spaCy is imported to ask a wiki."""
     program = (
         "import sys, pipeline.downloads.live\n"
         "print([m for m in ('numba', 'spacy', 'gensim', 'sklearn') if m in sys.modules])\n"

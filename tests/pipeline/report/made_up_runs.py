@@ -6,14 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from corpora import Corpus
-from models import (
-    FixedLengthPoissonMRF,
-    GammaPoissonTopics,
-    LDATopics,
-    LPMRFTopics,
-    SavedModel,
-    save_model,
-)
+from models import FixedLengthPoissonMRF, GammaPoissonTopics, LDATopics, LPMRFTopics
+from models.saved import SavedModel, save_model
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.run_directory import RunDirectory
 from pipeline.settings import TrainSettings
@@ -24,13 +18,11 @@ N_TOPICS = 3
 
 
 def true_topics():
-    """What documents are drawn from."""
     rng = np.random.default_rng(1)
     return LDATopics(rng.dirichlet(np.full(len(WORDS), 0.2), N_TOPICS), np.full(N_TOPICS, ALPHA))
 
 
 def blurred(topics, share):
-    """Worse topics: mixed with the uniform distribution."""
     return LDATopics((1 - share) * topics.topic_word + share / topics.n_words, topics.alpha)
 
 
@@ -49,8 +41,7 @@ def as_poisson_mrf(topics):
 
 def made_up_corpus(n_articles=120, n_sections=1, seed=0):
     """Documents of 30 tokens, `n_sections` of each article, which have their topics in common."""
-    rng = np.random.default_rng(seed)
-    topics = true_topics()
+    rng, topics = np.random.default_rng(seed), true_topics()
     counts, ids = [], []
     for article in range(n_articles):
         theta = rng.dirichlet(topics.alpha)
@@ -65,17 +56,10 @@ def made_up_run(directory, name, topics, corpus=None, words=WORDS, **settings):
     """A run `name` in `directory`/runs, with this model and this corpus; test share 0.3."""
     run = RunDirectory(directory / "runs" / name)
     asked = TrainSettings(
-        articles="articles",
-        run=name,
-        model="gibbs",
-        topics=topics.n_topics,
-        seed=0,
-        documents="article",
-        spacy_model="blank:en",
-        test=0.3,
-    )
-    asked = replace(asked, **settings)
-    run.create(asked, {})
+        articles="articles", run=name, model="gibbs", topics=topics.n_topics, seed=0,
+        documents="article", spacy_model="blank:en", test=0.3,
+    )  # fmt: skip
+    run.create(replace(asked, **settings), {})
     corpus = made_up_corpus() if corpus is None else corpus
     corpus.save(run.corpus_path)
     model = SavedModel(topics, words, {"settings": {}, "seed": 0, "versions": {}})
@@ -84,7 +68,6 @@ def made_up_run(directory, name, topics, corpus=None, words=WORDS, **settings):
 
 
 def loaded(run, **known):
-    """The run, of which some is known and not read."""
     result = LoadedRun(run)
     vars(result).update(known)
     return result

@@ -4,19 +4,7 @@ import math
 
 import numpy as np
 
-from pipeline.report.sections import (
-    AlignedTopics,
-    Alignment,
-    CheckRow,
-    CloudWord,
-    ComparisonRow,
-    ComparisonSection,
-    LikelihoodRow,
-    LikelihoodSection,
-    TopicRow,
-    TopicsSection,
-    TrainingSection,
-)
+from pipeline.report import sections
 
 HOSTILE = (
     *("$x_1$", "<b>bold</b>", "<script>alert(1)</script>", "العربية", "\u202eevil\u202c"),
@@ -27,7 +15,6 @@ SYLLABLES = ("ta", "ri", "mon", "den", "lo", "ve", "sur", "ka", "pi", "ne", "gra
 
 
 def words_of(n, rng, *, hostile=False):
-    """Return `n` words; on demand, the first ones are hostile."""
     made = list(HOSTILE) if hostile else []
     while len(made) < n:
         made.append("".join(rng.choice(SYLLABLES, size=int(rng.integers(1, 5)))))
@@ -35,7 +22,6 @@ def words_of(n, rng, *, hostile=False):
 
 
 def topics_section(n_topics, seed=0, *, hostile=False):
-    """Topics of 30 words, with clouds."""
     rng = np.random.default_rng(seed)
     words = words_of(max(120, 8 * n_topics), rng, hostile=hostile)
     prevalence = np.sort(rng.gamma(1.0, size=n_topics))[::-1]
@@ -51,7 +37,7 @@ def topics_section(n_topics, seed=0, *, hostile=False):
         p = np.sort(rng.gamma(0.6, size=30))[::-1] * 0.02 + 1e-5
         names = [words[w] for w in of]
         label, place = ", ".join(names[:3]), tuple(places[k].tolist())
-        row = TopicRow(
+        row = sections.TopicRow(
             *(numbers[k], float(prevalence[k]), label, place),
             *(tuple(of.tolist()), tuple(p.tolist()), ()),
         )
@@ -59,11 +45,10 @@ def topics_section(n_topics, seed=0, *, hostile=False):
         clouds.append(cloud_of(names, p))
     share = rng.gamma(1.0, size=len(words))
     share = tuple((share / share.sum()).tolist())
-    return TopicsSection(tuple(topics), words, share, (), (), 0, 0.31, tuple(clouds))
+    return sections.TopicsSection(tuple(topics), words, share, (), (), 0, 0.31, tuple(clouds))
 
 
 def cloud_of(words, probability):
-    """Words in rows, as they fit, a letter 0.6 of the font's height; the last is upright."""
     cloud = []
     x = y = 0.0
     for word, p in zip(words, probability, strict=True):
@@ -75,34 +60,36 @@ def cloud_of(words, probability):
             x, y = 0.0, y + size + 2
         if y + size > 215:
             break
-        cloud.append(CloudWord(word, x + width / 2 + 4, y + size / 2 + 2, size, width, False))
+        cloud.append(
+            sections.CloudWord(word, x + width / 2 + 4, y + size / 2 + 2, size, width, False)
+        )
         x += width + 6
-    cloud.append(CloudWord("upright", 392, 200, 12, 0.6 * 12 * 7, is_upright=True))
+    cloud.append(sections.CloudWord("upright", 392, 200, 12, 0.6 * 12 * 7, is_upright=True))
     return tuple(cloud)
 
 
 def training_section(n_checks, *, bound=False, factor=1.3, seed=0):
     """Perplexities that fall from 1,500 times `factor` to 1,500, and rise a little in the end."""
-    rng = np.random.default_rng(seed)
-    checks = []
+    rng, checks = np.random.default_rng(seed), []
     for n in range(n_checks):
         fallen = math.exp(-5 * n / max(n_checks - 1, 1))
         perplexity = 1500 * factor**fallen * (1 + 0.002 * rng.normal()) + 0.5 * max(n - 8, 0)
         checks.append(
-            CheckRow(
+            sections.CheckRow(
                 *(2252 * (n + 1), 4.0 * (n + 1), 0.51 + 0.03 * n, perplexity, 0.03 * perplexity),
                 bound_perplexity=1.12 * perplexity if bound else None,
             )
         )
     best = min(range(n_checks), key=lambda n: checks[n].perplexity)
-    return TrainingSection(tuple(checks), best, "completion of half of each document", "It ended.")
+    return sections.TrainingSection(
+        tuple(checks), best, "completion of half of each document", "It ended."
+    )
 
 
 def likelihood_section():
-    """Six estimators; one of them scores other text."""
     whole, half = "whole documents", "second half of each document, given the first"
     rows = [
-        LikelihoodRow(
+        sections.LikelihoodRow(
             *(method, direction, half if method == "completion" else whole),
             *(math.exp(nats), 0.03 * math.exp(nats), nats, 0.03),
             *(monte_carlo, 0, 1.0, "A sentence."),
@@ -116,7 +103,7 @@ def likelihood_section():
             ("completion", "plug-in", 7.39, None),
         )
     ]
-    return LikelihoodSection(tuple(rows), 18, 62, 62, 9698, 0.08, "Plain sentences.")
+    return sections.LikelihoodSection(tuple(rows), 18, 62, 62, 9698, 0.08, "Plain sentences.")
 
 
 def comparison_of(differences, alignments):
@@ -126,15 +113,14 @@ def comparison_of(differences, alignments):
         above, half = difference or (0.0, 0.0)
         limits = (above, above - half, above + half, 0.9991) if difference else (None,) * 4
         nats = 7.3147 + above
-        rows.append(ComparisonRow(name, math.exp(nats), 45.0, nats, 0.002, *limits))
-    return ComparisonSection(
+        rows.append(sections.ComparisonRow(name, math.exp(nats), 45.0, nats, 0.002, *limits))
+    return sections.ComparisonSection(
         *("left-to-right-sequential", "unbiased", 18, 62, 9698, tuple(rows)),
         *("Plain sentences.", alignments),
     )
 
 
 def comparison_section():
-    """Four runs, the best first."""
     long = "a-run-with-a-name-that-is-longer-than-anyone-would-like-it"
     others = {"online-12": (0.021, 0.015), long: (0.055, 0.03), "$gamma_poisson$": (0.19, 0.05)}
     aligned = alignment_of(12, 0), alignment_of(30, 1, "online-12")
@@ -142,12 +128,10 @@ def comparison_section():
 
 
 def alignment_of(n_pairs, seed, second="$gamma_poisson$", first="gibbs-12"):
-    """Pairs, the closest first, then one without a partner."""
     rng = np.random.default_rng(seed)
     distances = np.sort(rng.uniform(0.15, 0.95, size=n_pairs)).tolist()
-    words = words_of(60, rng, hostile=True)
-    others = rng.permutation(n_pairs).tolist()
+    words, others = words_of(60, rng, hostile=True), rng.permutation(n_pairs).tolist()
     pairs = [
-        AlignedTopics(n, others[n], distances[n], words[n : n + 5]) for n in range(n_pairs)
-    ] + [AlignedTopics(n_pairs, None, None, ())]
-    return Alignment(first, second, tuple(pairs), float(np.mean(distances)))
+        sections.AlignedTopics(n, others[n], distances[n], words[n : n + 5]) for n in range(n_pairs)
+    ] + [sections.AlignedTopics(n_pairs, None, None, ())]
+    return sections.Alignment(first, second, tuple(pairs), float(np.mean(distances)))

@@ -1,9 +1,7 @@
-"""The page of one `allocate`."""
-
 import json
-from html.parser import HTMLParser
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 
 from tests.pipeline.support import call
 
@@ -14,44 +12,27 @@ TABLE = "sort,<script>alert(1)</script>,b\nx,6,0\ny,5,1\n'z' & z,0,7\n"
 def allocated(tmp_path_factory):
     directory = tmp_path_factory.mktemp("allocated")
     (directory / "table.csv").write_text(TABLE)
-    outcome = call(
+    call(
         *("allocate", "table.csv", "--layout", "matrix", "--ranks", "1:2", "--method", "exact"),
         *("--threads", 1, "--repeats", 2),
         cwd=directory,
-    )
-    assert outcome.code == 0, outcome.err
+    ).succeeded()
     return directory
 
 
-class Elements(HTMLParser):
-    """Tags and texts of a page."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.tags = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):  # noqa: ARG002
-        self.tags.append(tag)
-
-    def handle_data(self, data):
-        self.text += data
-
-
 def test_the_page_has_evidence_factors_and_pictures(allocated):
-    outcome = call("report", "allocate/table", "--json", cwd=allocated)
-    assert outcome.code == 0, outcome.err
+    outcome = call("report", "allocate/table", "--json", cwd=allocated).succeeded()
     page = allocated / outcome.result["page"]
     assert page == allocated / "allocate/table/report.html"
-    found = Elements(page.read_text("utf-8"))
+    found = LexborHTMLParser(page.read_text("utf-8"))
+    text = found.root.text()
     result = json.loads((allocated / "allocate/table/allocation.json").read_text())
     for row in result["rows"]:
-        assert f"{row['log_marginal']:.2f}".replace("-", "\u2212") in found.text
-    assert result["recommendation"] in found.text
-    assert found.tags.count("svg") == sum(name.endswith(".svg") for name in result["files"])
-    assert found.tags.count("script") == 1  # the page's own
-    assert "<script>alert(1)</script>" in found.text  # as text
+        assert f"{row['log_marginal']:.2f}".replace("-", "\u2212") in text
+    assert result["recommendation"] in text
+    assert len(found.css("svg")) == sum(name.endswith(".svg") for name in result["files"])
+    assert len(found.css("script")) == 1  # the page's own
+    assert "<script>alert(1)</script>" in text  # as text
 
 
 def test_the_page_says_in_sentences_what_was_done(allocated, tmp_path):
@@ -68,7 +49,9 @@ def test_the_page_says_in_sentences_what_was_done(allocated, tmp_path):
         changed = result | {"method": method, "version": "9.8.7", "files": []}
         (path / "allocation.json").write_text(json.dumps(changed))
         assert call("report", method, cwd=tmp_path).code == 0
-        text = " ".join(Elements((path / "report.html").read_text("utf-8")).text.split())
+        text = " ".join(
+            LexborHTMLParser((path / "report.html").read_text("utf-8")).root.text().split()
+        )
         assert said in text
         assert f"{high - low:.2f} {lede}" in text
         assert "By variational Bayes." in text
@@ -76,16 +59,10 @@ def test_the_page_says_in_sentences_what_was_done(allocated, tmp_path):
         assert ("after each token, 30 earlier tokens are resampled" in text) == (method == "smc")
 
 
-def test_other_runs_do_not_go_with_it(allocated):
-    outcome = call("report", "allocate/table", "other", cwd=allocated)
-    assert outcome.code == 2
-    assert "a page of its own" in outcome.error
-
-
-def test_a_damaged_result_is_bad_data(allocated):
+def test_other_runs_and_damaged_results_are_refused(allocated):
+    assert "a page of its own" in call("report", "allocate/table", "other", cwd=allocated).failed()
     path = allocated / "damaged"
     path.mkdir()
     (path / "allocation.json").write_text('{"rows": []}')
-    outcome = call("report", "damaged", cwd=allocated)
-    assert outcome.code == 3
-    assert "damaged/allocation.json: not a result of `allocate`" in outcome.error
+    error = call("report", "damaged", cwd=allocated).failed(3)
+    assert "damaged/allocation.json: not a result of `allocate`" in error

@@ -1,5 +1,3 @@
-"""Names and links of documents, from stores that are whole, damaged or gone."""
-
 import re
 from dataclasses import replace
 from unittest import mock
@@ -14,6 +12,7 @@ from pipeline.report.article_names import ArticleNames, name_of, revision_url
 from tests.pipeline.support import flip
 
 SITE = "https://en.wikipedia.org/wiki/"
+TITLES = {f"en:{i}": f"Article {i} of the corpus" for i in range(1, 31)}
 
 
 def article(i, **changes):
@@ -27,30 +26,21 @@ def corpus_of(titles):
     return Corpus(counts, ("word",), list(titles), list(titles.values()))
 
 
-TITLES = {f"en:{i}": f"Article {i} of the corpus" for i in range(1, 31)}
-
-
 @pytest.fixture
 def store(tmp_path):
-    """Thirty articles in three shards."""
     made = ArticleStore(tmp_path / "store", shard_size=10)
     made.append(article(i) for i in range(1, 31))
     return made
 
 
-def test_titles_and_links(store):
+def test_titles_links_and_sections(store):
     names = ArticleNames(store.path, corpus_of(TITLES))
     found = names(["en:25", "en:3", "en:25"])
     assert list(found) == ["en:25", "en:3"]
     assert (found["en:3"].title, found["en:3"].url) == ("Article 3", f"{SITE}Article_3?oldid=1003")
-    assert found["en:25"].url == f"{SITE}Article_25?oldid=1025"
-    assert names.note == ""
-
-
-def test_sections(store):
+    assert (found["en:25"].url, names.note) == (f"{SITE}Article_25?oldid=1025", "")
     ids = ["en:5#1", "en:5#3", "en:5#2", "en:5#4", "en:5#x", "en:5"]
-    titles = {doc_id: doc_id for doc_id in ids}
-    found = ArticleNames(store.path, corpus_of(titles))(ids)
+    found = ArticleNames(store.path, corpus_of({doc_id: doc_id for doc_id in ids}))(ids)
     assert [found[i].title for i in ids] == [
         *("Article 5", "Article 5: Work", "Article 5: Life"),
         *("Article 5", "Article 5", "Article 5"),  # there are but three sections
@@ -60,8 +50,7 @@ def test_sections(store):
 
 def test_no_more_is_read_than_needed_and_nothing_twice(store):
     module = "pipeline.report.article_names."
-    names = ArticleNames(store.path, corpus_of(TITLES))
-    read = []
+    names, read = ArticleNames(store.path, corpus_of(TITLES)), []
 
     def counted(data, name):
         for each in read_articles(data, name):
@@ -84,10 +73,7 @@ def test_a_store_that_is_gone(tmp_path):
     names = ArticleNames(tmp_path / "gone", corpus_of(titles))
     found = names([*titles, "en:99"])
     assert [each.title for each in found.values()] == [
-        "One",
-        "Two: Life",
-        "Three of three",
-        "en:99",
+        *("One", "Two: Life", "Three of three", "en:99")
     ]
     assert {name.url for name in found.values()} == {""}
     assert re.fullmatch(".*no link.*no article store at.*", names.note)
@@ -98,9 +84,7 @@ def test_a_shard_that_is_damaged(store):
     names = ArticleNames(store.path, corpus_of(TITLES))
     found = names(["en:2", "en:15", "en:25"])
     assert [found[i].title for i in found] == [
-        "Article 2",
-        "Article 15 of the corpus",
-        "Article 25",
+        *("Article 2", "Article 15 of the corpus", "Article 25")
     ]
     assert found["en:15"].url == ""
     assert "000002.pkl.gz" in names.note
@@ -152,13 +136,8 @@ def test_links(url, revision, expected):
 
 def test_no_links():
     for url in (
-        *(
-            "",
-            "/wiki/X",
-            "https:///wiki/X",
-            "javascript:alert(1)",
-            "javascript://a.org/%0aalert(1)",
-        ),
+        *("", "/wiki/X", "https:///wiki/X", "javascript:alert(1)"),
+        "javascript://a.org/%0aalert(1)",
         *(" javascript:alert(1)", "java\tscript:alert(1)", "data:text/html,x", "ftp://a.org/X"),
         *("https://a.org/\0X", "https://a.org/X\nY", "https://a.org/\u202eX", "https://[a.org/X"),
     ):
@@ -168,5 +147,4 @@ def test_no_links():
 def test_hostile_titles_stay_what_they_are_but_for_controls():
     title = '<script>"a"</script> $x$ \u202eabc\0\x1b[31m\nd\ud800'
     found = name_of(article(1, title=title, url="javascript:alert(1)"), "en:1")
-    assert found.title == '<script>"a"</script> $x$ \u202eabc [31m d'
-    assert found.url == ""
+    assert (found.title, found.url) == ('<script>"a"</script> $x$ \u202eabc [31m d', "")

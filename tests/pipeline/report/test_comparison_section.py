@@ -1,5 +1,3 @@
-"""Runs on the same documents: figures as `evaluate` has them, intervals, alignment, refusals."""
-
 import re
 from dataclasses import replace
 from unittest import mock
@@ -32,7 +30,6 @@ def compared(*runs, method=None, n_threads=1, **more):
 
 
 def good_and_bad(directory, blur=0.3):
-    """What the documents are drawn from, and something worse; in the wrong order."""
     bad = made_up_run(directory, "bad", blurred(true_topics(), blur))
     return bad, made_up_run(directory, "good", true_topics())
 
@@ -61,8 +58,7 @@ def test_figures_are_those_of_evaluate(tmp_path, method):
         theirs = of_model[row.model]
         for name in ("perplexity", "perplexity_standard_error", "nats_per_word"):
             assert getattr(row, name) == theirs[name]
-        sampling = theirs["nats_per_word_monte_carlo_standard_error"]
-        assert row.monte_carlo_standard_error == sampling
+        assert row.monte_carlo_standard_error == theirs["nats_per_word_monte_carlo_standard_error"]
     best, other = section.rows
     assert (best.difference, best.low, best.high, best.probability_worse) == (None,) * 4
     (difference,) = expected["differences"]
@@ -128,8 +124,7 @@ def test_no_run_has_learned_from_the_documents(tmp_path):
     second = made_up_run(tmp_path, "second", true_topics(), test=0.1)
     parts = split(first.corpus, 0.1, 0.3)
     unseen = set(parts.test.doc_ids) & set(split(first.corpus, 0.1, 0.1).test.doc_ids)
-    section = compared(first, second)
-    assert 0 < section.documents == len(unseen) < parts.test.n_docs
+    assert 0 < compared(first, second).documents == len(unseen) < parts.test.n_docs
     other = made_up_run(tmp_path, "other", true_topics())
     assert compared(first, other).documents == parts.test.n_docs
 
@@ -149,8 +144,7 @@ def test_families_and_vocabularies_may_differ(tmp_path):
     wider = np.hstack([0.9 * true_topics().topic_word[:, order], np.full((3, 1), 0.1)])
     words = (*(WORDS[w] for w in order), "other")
     topics = as_gamma_poisson(LDATopics(wider, true_topics().alpha))
-    wide = run_over(tmp_path, "wide", topics, words)
-    section = compared(lda, wide, method="variational-bound")
+    section = compared(lda, run_over(tmp_path, "wide", topics, words), method="variational-bound")
     first, second = section.rows
     assert first.model == "lda"
     # By as much as 10 % of the probability goes to a word that is not scored, and a bound is off.
@@ -199,8 +193,7 @@ def test_a_better_model_with_more_words_is_not_called_worse(tmp_path):
     first, second = section.rows
     assert (first.model, second.model) == ("bad", "good")
     # What it costs to have words that are not scored is the same for each token.
-    plain = compared(bad, made_up_run(tmp_path, "plain", true_topics()))
-    gain = plain.rows[1].difference
+    gain = compared(bad, made_up_run(tmp_path, "plain", true_topics())).rows[1].difference
     assert second.difference == pytest.approx(-np.log(0.6) - gain, abs=0.02)
     assert second.conditional_difference == pytest.approx(-gain, abs=0.02)
     assert second.conditional_high < 0
@@ -221,8 +214,7 @@ def test_a_poisson_mrf_with_more_words_is_not_ranked(tmp_path):
     few = LDATopics.from_weights(true_topics().topic_word[:, :-1] + 1e-9, true_topics().alpha)
     even = LDATopics(np.full((1, len(WORDS)), 1 / len(WORDS)), [0.3])
     lda = run_over(tmp_path, "lda", few, WORDS[:-1])
-    mrf = made_up_run(tmp_path, "mrf", as_poisson_mrf(even))
-    section = compared(lda, mrf, scored=4, samples=2)
+    section = compared(lda, made_up_run(tmp_path, "mrf", as_poisson_mrf(even)), scored=4, samples=2)
     assert not section.is_comparable
     assert section.rows[1].conditional_difference is None
     assert section.reading.count("not comparable as they are") == 1
@@ -231,8 +223,7 @@ def test_a_poisson_mrf_with_more_words_is_not_ranked(tmp_path):
 
 def test_poisson_mrfs_without_dependencies_are_lda(tmp_path):
     lda = made_up_run(tmp_path, "lda", true_topics())
-    mrf = made_up_run(tmp_path, "mrf", as_poisson_mrf(true_topics()))
-    section = compared(lda, mrf, scored=10)
+    section = compared(lda, made_up_run(tmp_path, "mrf", as_poisson_mrf(true_topics())), scored=10)
     assert section.method == "annealed-importance-sampling"  # which both have
     first, second = section.rows
     assert {first.model, second.model} == {"lda", "mrf"}
@@ -284,8 +275,7 @@ def test_threads_change_nothing(tmp_path):
     runs = [good_and_bad(tmp_path / name) for name in ("a", "b")]
     one = compared(*runs[0], n_threads=1)
     ResultCache().clear()
-    two = compared(*runs[1], n_threads=2)
-    assert one.rows == two.rows
+    assert one.rows == compared(*runs[1], n_threads=2).rows
 
 
 @pytest.mark.parametrize("why", ["no words", "not asked", "no documents", "no method"])

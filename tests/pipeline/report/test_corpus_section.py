@@ -1,5 +1,3 @@
-"""What a report says of the corpus: the parts, and what pruning removed."""
-
 import json
 from dataclasses import replace
 
@@ -37,8 +35,7 @@ def test_parts_are_those_that_documents_fall_into(run):
 
 def test_rules_of_pruning_add_up(run):
     section = corpus_section(LoadedRun(run))
-    removed = sum(rule.words for rule in section.pruning)
-    assert section.words_before == section.words + removed
+    assert section.words_before == section.words + sum(rule.words for rule in section.pruning)
 
 
 def test_each_rule_has_its_own_count(run):

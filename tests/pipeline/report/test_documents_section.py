@@ -1,12 +1,9 @@
-"""Held-out documents with the topics of their words: what is shown is what was counted."""
-
-from __future__ import annotations
-
 import html
 import shutil
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -15,14 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora import Article, ArticleStore, Corpus, article_of, load_annotator, part_of
-from models import (
-    FixedLengthPoissonMRF,
-    GammaPoissonTopics,
-    LDATopics,
-    LPMRFClusters,
-    LPMRFTopics,
-    SavedModel,
-)
+from models import FixedLengthPoissonMRF, GammaPoissonTopics, LDATopics, SavedModel
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 from pipeline.report import documents_section as module
 from pipeline.report.article_names import names_of
 from pipeline.report.documents_section import (
@@ -38,20 +29,16 @@ from pipeline.report.documents_section import (
 )
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.run_directory import RunDirectory
+from pipeline.settings import TrainSettings
 from tests.pipeline.report.made_up_runs import loaded as loaded_run
 from tests.pipeline.support import call, flip, inside, made_up_texts
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipeline.settings import TrainSettings
-
 HOSTILE = "<script>alert(\"1\")</script> & 'x' $y$ \u202egnp\u202c \x01"
+TEXTS = st.text(st.sampled_from("ab <&'\"é語😀\n"), max_size=30)
+WORDS = st.text(st.sampled_from("ab<é"), min_size=1, max_size=8)
 
 
 class Made(NamedTuple):
-    """A run and where it is."""
-
     directory: Path
     run: RunDirectory
     model: SavedModel
@@ -75,7 +62,6 @@ def article(number, text):
 
 
 def fill(path, changed=-1):
-    """Forty articles of a lead and a section; the text of one is another than it was."""
     texts = made_up_texts(80)
     ArticleStore(path, shard_size=10).append(
         article(n, f"{texts[n]}\n\n== {HOSTILE} ==\n=== River ===\n{HOSTILE}\n{texts[40 + n]}")
@@ -87,17 +73,15 @@ def fill(path, changed=-1):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A run of sections, and a store; leave both as they are."""
     directory = tmp_path_factory.mktemp("documents")
     fill(directory / "articles")
-    outcome = call(
+    call(
         *("train", "--articles", "articles", "--run", "r", "--topics", 3, "--seed", 1),
         *("--threads", 1, "--test", 0.3, "--validation", 0.2, "--spacy-model", "blank:en"),
         *("--documents", "section", "--no-below", 1, "--no-above", 1, "--bigram-threshold", 0.1),
         *("--batch-size", 10, "--max-passes", 2),
         cwd=directory,
-    )
-    assert outcome.code == 0, outcome.err
+    ).succeeded()
     run = RunDirectory(directory / "runs" / "r")
     corpus = Corpus.load(run.corpus_path)
     return Made(directory, run, LoadedRun(run).model, corpus, run.settings())
@@ -105,9 +89,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="module", autouse=True)
 def annotators():
-    """The spaCy models that were asked for; each is loaded once."""
-    asked = []
-    loaded = cache(load_annotator)
+    asked, loaded = [], cache(load_annotator)
 
     def load(model, **how):
         asked.append(model)
@@ -123,14 +105,12 @@ def readable(title):
 
 
 def row_of(made, shown):
-    """Which document it is."""
     titles = [readable(title) for title in made.corpus.titles]
     (d,) = [d for d, title in enumerate(titles) if title == shown.title]
     return d
 
 
 def number_of(made, shown):
-    """Of its article."""
     return int(article_of(made.corpus.doc_ids[row_of(made, shown)]).partition(":")[2])
 
 
@@ -151,8 +131,7 @@ def test_texts_are_those_of_the_store(made):
         assert shown.url == f"{stored.url}?oldid={stored.revision_id}"
         assert (shown.is_text, shown.is_cut) == (True, False)
         assert "".join(shown.pieces) == text
-        words = shown.pieces[1::2]
-        counted = made.corpus.counts[[d]].toarray()[0]
+        words, counted = shown.pieces[1::2], made.corpus.counts[[d]].toarray()[0]
         assert len(words) == len(shown.word_topics) == len(shown.certainty) == shown.tokens
         assert shown.tokens == counted.sum()
         assert shown.unknown == made.corpus.n_unknown[d]
@@ -169,8 +148,7 @@ def test_topics_are_those_of_bayes_rule(made):
     assert isinstance(topics, LDATopics)
     seen = set()
     for shown in made.documents(n_documents=4):
-        d = row_of(made, shown)
-        theta = topics.transform(made.corpus.counts[[d]])[0]
+        theta = topics.transform(made.corpus.counts[[row_of(made, shown)]])[0]
         largest_first = sorted(range(3), key=lambda k: -theta[k])
         assert [k for k, _ in shown.topics] == largest_first[: len(shown.topics)]
         assert dict(shown.topics) == pytest.approx({k: t for k, t in enumerate(theta) if t >= 0.01})
@@ -239,8 +217,7 @@ def test_missing_articles_and_damaged_stores_give_no_text(made, tmp_path, caplog
 
 
 def test_a_model_that_is_not_installed(made, caplog):
-    settings = replace(made.settings, spacy_model="nowhere_to_be_found")
-    shown = made.documents(settings=settings)
+    shown = made.documents(settings=replace(made.settings, spacy_model="nowhere_to_be_found"))
     assert not any(each.is_text for each in shown)
     assert all(each.url.endswith(f"?oldid={100 + number_of(made, each)}") for each in shown)
     assert "nowhere_to_be_found" in caplog.text
@@ -259,28 +236,24 @@ def test_long_documents_are_cut(made):
 
 def test_without_a_test_part_it_is_the_validation_part(made):
     # The parts are told apart by the ids alone: what was the test part counts as validation now.
-    settings = replace(made.settings, test=0.0, validation=0.3)
-    assert made.section(settings=settings) == made.section()
-    settings = replace(made.settings, test=0.0, validation=0.0)
-    assert made.section(settings=settings) is None
+    assert made.section(settings=replace(made.settings, test=0.0, validation=0.3)) == made.section()
+    assert made.section(settings=replace(made.settings, test=0.0, validation=0.0)) is None
 
 
 def test_another_models_words_are_refused(made):
-    words = ("zebra", *made.model.vocabulary[1:])
-    model = SavedModel(made.model.topics, words)
+    model = SavedModel(made.model.topics, (("zebra", *made.model.vocabulary[1:])))
     with pytest.raises(ValueError, match="the corpus must be the one"):
         made.section(model=model)
 
 
 def test_articles_as_documents(made, tmp_path):
     shutil.copytree(made.directory / "articles", tmp_path / "articles")
-    outcome = call(
+    call(
         *("train", "--articles", "articles", "--run", "r", "--topics", 3, "--seed", 1),
         *("--threads", 1, "--test", 0.3, "--spacy-model", "blank:en", "--documents", "article"),
         *("--model", "gamma-poisson", "--max-passes", 5, "--no-below", 1, "--no-above", 1),
         cwd=tmp_path,
-    )
-    assert outcome.code == 0, outcome.err
+    ).succeeded()
     run = RunDirectory(tmp_path / "runs" / "r")
     with inside(tmp_path):
         section = documents_section(LoadedRun(run), names_of(LoadedRun(run)), 3)
@@ -291,10 +264,7 @@ def test_articles_as_documents(made, tmp_path):
         assert HOSTILE in "".join(shown.pieces[::2])
 
 
-# Which documents
-
-
-def test_documents_are_evenly_spaced_among_those_of_enough_words():
+def test_documents_are_evenly_spaced_among_long_ones_or_the_longest():
     lengths = np.full(100, MIN_WORDS)
     assert chosen_documents(lengths, 5).tolist() == [10, 30, 50, 70, 90]
     lengths[1::2] = MIN_WORDS - 1
@@ -303,25 +273,17 @@ def test_documents_are_evenly_spaced_among_those_of_enough_words():
     lengths[1::2] = MIN_WORDS
     assert chosen_documents(lengths, 5).tolist() == [11, 31, 51, 71, 91]
     assert chosen_documents(lengths, 50).tolist() == list(range(1, 100, 2))
-
-
-def test_where_too_few_have_enough_words_it_is_the_longest():
     lengths = np.array([3, 0, MIN_WORDS, 5, 4, 5, 0, 1])
     assert chosen_documents(lengths, 3).tolist() == [2, 3, 5]
     assert chosen_documents(lengths, 20).tolist() == [0, 2, 3, 4, 5, 7]
     assert chosen_documents(np.zeros(3, dtype=np.int64), 2).tolist() == []
 
 
-# Which topics
-
-
 def test_topics_of_words_under_gamma_poisson():
-    """Against the scores themselves; rows of Φ do not sum to 1, and one topic is empty."""
     rng = np.random.default_rng(0)
     topic_word = rng.gamma(0.5, size=(4, 12)) * np.array([[3.0], [0.2], [0.0], [1.0]])
     topics = GammaPoissonTopics(topic_word, np.full(4, 0.7), np.array([0.5, 0.9, 0.5, 0.7]))
-    counts = rng.poisson(2.0, size=(1, 12))
-    words = np.arange(12)
+    counts, words = rng.poisson(2.0, size=(1, 12)), np.arange(12)
     topic, certainty = word_topics(topics, topics.proportions(counts)[0], words)
     joint = topics.transform(counts)[0][:, None] * topic_word
     assert topic.tolist() == joint.argmax(axis=0).tolist()
@@ -337,14 +299,11 @@ def fields():
     return [FixedLengthPoissonMRF(np.log(p), np.zeros((6, 6))) for p in rng.dirichlet([1] * 6, 3)]
 
 
-def test_all_words_of_a_mixture_are_of_the_documents_topic():
+def test_topics_of_words_under_poisson_mrfs():
     topics = LPMRFClusters.of_fields(fields(), np.zeros((3, 10)), np.ones(3))
     topic, certainty = word_topics(topics, np.array([0.2, 0.7, 0.1]), np.array([0, 3, 5]))
     assert topic.tolist() == [1, 1, 1]
     assert certainty == pytest.approx([0.7, 0.7, 0.7])
-
-
-def test_a_topic_model_of_poisson_mrfs_without_dependencies_is_lda():
     topics = LPMRFTopics.of_fields(fields(), np.zeros((3, 10)), np.ones(3))
     lda = LDATopics(topics.topic_word, np.ones(3))
     theta, words = np.array([0.2, 0.7, 0.1]), np.arange(6)
@@ -357,12 +316,6 @@ def test_a_word_that_no_topic_has_is_as_the_document():
     topic, certainty = word_topics(topics, np.array([0.25, 0.75]), np.array([0, 1, 2]))
     assert topic.tolist() == [1, 0, 1]
     assert certainty == pytest.approx([0.75 / 0.875, 1.0, 0.75])
-
-
-# --- cut to a length ------------------------------------------------------------------------------
-
-TEXTS = st.text(st.sampled_from("ab <&'\"é語😀\n"), max_size=30)
-WORDS = st.text(st.sampled_from("ab<é"), min_size=1, max_size=8)
 
 
 @st.composite
@@ -381,8 +334,7 @@ def test_no_page_takes_more_than_is_thought(text):
 @given(pieces=pieces_of_odd_number(), max_words=st.integers(1, 6), max_bytes=st.integers(1, 200))
 def test_what_is_left(pieces, max_words, max_bytes):
     left, n_words, is_cut = cut(pieces, max_words, max_bytes)
-    assert len(left) == 2 * n_words + 1
-    assert left[:-1] == pieces[: 2 * n_words]
+    assert (len(left), left[:-1]) == (2 * n_words + 1, pieces[: 2 * n_words])
     assert n_words <= max_words
     assert "".join(pieces).startswith("".join(left))
     assert is_cut == ("".join(left) != "".join(pieces))
@@ -394,13 +346,10 @@ def test_what_is_left(pieces, max_words, max_bytes):
         assert n_words == max_words or more > max_bytes
 
 
-def test_a_text_that_fits_is_whole():
+def test_texts_are_cut_between_two_words():
     pieces = ["The ", "river", " and the ", "lake", "."]
     assert cut(pieces, 2) == (pieces, 2, False)
     assert cut(pieces, 1) == (["The ", "river", ""], 1, True)
-
-
-def test_a_long_text_without_a_known_word_ends_between_two_words():
     assert cut(["one two three"], 5, 11) == (["one two"], 0, True)
     assert cut(["one two three", "four", ""], 5, 11) == (["one two"], 0, True)
     assert cut(["", "one", " two three"], 5, 11 + 3) == (["", "one", ""], 1, True)

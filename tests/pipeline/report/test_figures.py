@@ -1,5 +1,3 @@
-"""Figures of a report: what they show, say, and weigh, with any words in them."""
-
 import itertools
 import re
 import unicodedata
@@ -14,8 +12,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.text import Text
 from matplotlib.textpath import TextPath
 
-from models import FixedLengthPoissonMRF, SavedModel
-from models.poisson_mrf.topics import LPMRFClusters
+from models import FixedLengthPoissonMRF, LPMRFClusters, SavedModel
 from pipeline.figures.style import PAPER, style
 from pipeline.figures.text_width import text_width
 from pipeline.figures.write import page_svg
@@ -50,7 +47,6 @@ from tests.pipeline.report.made_up_sections import (
 
 
 def drawn(figure, *, laid_out=False):
-    """The matplotlib figure; that takes long if everything is to be where it is in the end."""
     with rc_context(style()):
         canvas = Canvas(figsize=(10, 6), layout="constrained")
         FigureCanvasAgg(canvas)
@@ -61,13 +57,11 @@ def drawn(figure, *, laid_out=False):
 
 
 def texts_of(canvas):
-    """Texts that are seen."""
     texts = [text for text in canvas.findobj(Text) if text.axes is not None]
     return [text for text in texts if text.get_visible() and text.get_text().strip()]
 
 
 def assert_all_is_on_paper(canvas):
-    """No text, legends' and ticks' among them, reaches out of the figure."""
     box = canvas.get_tightbbox().padded(-0.02)
     assert min(box.x0, box.y0) >= 0
     assert box.x1 * canvas.dpi <= canvas.bbox.width
@@ -83,9 +77,6 @@ def run_of(**sections):
         "provenance": ProvenanceSection((), (), ()),
     }
     return RunReport("run", "lda", "LDA", **{**nothing, **usual, **sections})
-
-
-# --- all ------------------------------------------------------------------------------------------
 
 
 def test_a_run_has_the_figures_of_what_it_has():
@@ -134,9 +125,6 @@ def test_figures_are_safe_small_described_and_all_on_paper(figure):
     assert figure.title
     assert re.search(r"\d.*\.$", figure.description)
     assert_all_is_on_paper(drawn(figure, laid_out=True))
-
-
-# --- topics ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_topics", [1, 2, 12, 100])
@@ -196,8 +184,7 @@ def test_names_of_the_map_of_files_lie_on_nothing(n_topics):
     assert min(n_topics, 12) // 2 <= len(names) <= MAX_NAMES
     labels = {row.number: row.label for row in section.topics}
     circles = {artist._group: artist for artist in axes.patches if hasattr(artist, "_group")}
-    renderer = canvas.canvas.get_renderer()
-    to_points = axes.transData.inverted()
+    renderer, to_points = canvas.canvas.get_renderer(), axes.transData.inverted()
     boxes = [name.get_window_extent(renderer).transformed(to_points) for name in names]
     for one, other in itertools.combinations(boxes, 2):
         assert not one.padded(-1).overlaps(other.padded(-1))
@@ -244,8 +231,7 @@ def test_prevalence_has_bars_of_few_topics_and_a_line_of_many(n_topics, n_bars):
     shares = [row.prevalence for row in section.topics]
     lengths = [b.get_width() if n_topics <= 30 else b.get_height() for b in axes.patches]
     assert len(lengths) == n_bars
-    drawn_shares = lengths or list(axes.lines[0].get_ydata())
-    assert drawn_shares == pytest.approx(shares)
+    assert (lengths or list(axes.lines[0].get_ydata())) == pytest.approx(shares)
 
 
 def test_relevance():
@@ -278,8 +264,7 @@ def test_words_of_clouds_fit_where_they_are_placed():
     narrow = tuple(replace(word, width=0.5 * word.width) for word in narrow)
     section = replace(section, clouds=(whole, narrow))
     canvas = drawn(word_clouds(section))
-    renderer = canvas.canvas.get_renderer()
-    scale = PANEL / WIDTH
+    renderer, scale = canvas.canvas.get_renderer(), PANEL / WIDTH
     for axes, cloud in zip(canvas.axes, section.clouds, strict=True):
         assert len(axes.texts) == len(cloud)
         for text, each in zip(axes.texts, cloud, strict=True):
@@ -288,8 +273,7 @@ def test_words_of_clouds_fit_where_they_are_placed():
             plain = text.get_text().replace("$", "S")  # as wide, and no formula
             font = text.get_fontproperties()  # of clouds that which was measured
             path = TextPath((0, 0), plain, size=text.get_fontsize(), prop=font)
-            length = path.get_extents().width
-            assert length / scale <= each.width
+            assert path.get_extents().width / scale <= each.width
             assert (box.x0 + box.x1) / 2 == pytest.approx(each.x, abs=0.25 * each.size + 1)
             assert (box.y0 + box.y1) / 2 == pytest.approx(each.y, abs=0.25 * each.size + 1)
 
@@ -297,8 +281,7 @@ def test_words_of_clouds_fit_where_they_are_placed():
 def test_words_of_clouds_are_apart_on_paper():
     words = ["government", "american", "establish", "independence", "force", "war", "lead"]
     cloud = word_cloud(words, [0.1 / (n + 1) for n in range(len(words))])
-    section = replace(topics_section(1), clouds=(cloud,))
-    canvas = drawn(word_clouds(section))
+    canvas = drawn(word_clouds(replace(topics_section(1), clouds=(cloud,))))
     canvas.set_dpi(200)
     (axes,) = canvas.axes
     axes.set_axis_off()
@@ -342,16 +325,12 @@ def test_active_topics():
 
 @pytest.mark.parametrize("values", [(1.0, 1.0), (0.7, 0.9), (3.0, 0.4), (5.0, 1e-9), (2.0, 0.0)])
 def test_shapes_have_labelled_ticks(values):
-    canvas = drawn(shapes(topics_section(2), values), laid_out=True)
-    (axes,) = canvas.axes
+    (axes,) = drawn(shapes(topics_section(2), values), laid_out=True).axes
     low, high = axes.get_ylim()
     ticks = axes.yaxis.get_major_ticks()
     seen = [tick.label1.get_text() for tick in ticks if low <= tick.get_loc() <= high]
     assert 3 <= len(set(seen)) == len(seen) <= 8
     assert all(seen)
-
-
-# --- training -------------------------------------------------------------------------------------
 
 
 def test_the_training_curve():
@@ -390,18 +369,13 @@ def test_wide_ranges_are_logarithmic(factor, scale):
     assert len([text for text in ticks if text]) >= 3
 
 
-def test_one_look_is_a_point():
-    section = training_section(1)
-    figure = training_curve(section)
+def test_one_check_is_a_point_and_of_many_some_are_drawn():
+    figure = training_curve(training_section(1))
     assert figure.description.startswith("One check on the validation documents: perplexity 1,95")
     left, _ = drawn(figure).axes
     assert left.get_xlim()[0] == 0
-
-
-def test_of_many_looks_some_are_drawn_and_the_kept_one_is():
     section = replace(training_section(1000, bound=True), best=780)  # no evenly spaced one
-    figure = training_curve(section)
-    values, _, kept = drawn(figure).axes[0].lines
+    values, _, kept = drawn(training_curve(section)).axes[0].lines
     assert len(values.get_xdata()) <= 101
     assert list(kept.get_xdata()) == [section.checks[780].documents]
     assert values.get_xdata()[-1] == section.checks[-1].documents
@@ -409,9 +383,8 @@ def test_of_many_looks_some_are_drawn_and_the_kept_one_is():
 
 @pytest.mark.slow
 def test_drawings_of_large_runs_are_small():
-    section = replace(training_section(1000, bound=True), best=777)
     for figure, most in (
-        (training_curve(section), 40_000),
+        (training_curve(replace(training_section(1000, bound=True), best=777)), 40_000),
         (top_words(topics_section(100)), 60_000),
         (word_clouds(topics_section(100)), 70_000),
         (shapes(topics_section(100), np.linspace(0, 1, 100)), 40_000),
@@ -421,9 +394,6 @@ def test_drawings_of_large_runs_are_small():
         elements_of(svg)
         assert len(svg) < most
         assert_all_is_on_paper(drawn(figure, laid_out=True))
-
-
-# --- likelihoods ----------------------------------------------------------------------------------
 
 
 def test_estimators_are_told_apart_by_what_they_score_and_on_which_side_they_err():
@@ -455,13 +425,12 @@ def test_what_is_hardly_sampled_is_hollow_and_not_called_the_truth(n_hollow):
         replace(row, low_ess_documents=most + (n < n_hollow)) for n, row in enumerate(section.rows)
     )
     canvas = drawn(likelihoods(replace(section, rows=rows)))
-    hollow = {
+    assert {
         name.get_text()
         for axes in canvas.axes
         for name, container in zip(axes.get_yticklabels(), axes.containers, strict=True)
         if container.lines[0].get_markerfacecolor() == PAPER
-    }
-    assert hollow == {row.method for row in rows[:n_hollow]}
+    } == {row.method for row in rows[:n_hollow]}
     texts = [text.get_text() for text in canvas.legends[0].get_texts()]
     assert HOLLOW in texts
     (unbiased,) = (text for text in texts if text.startswith("unbiased"))
@@ -503,12 +472,8 @@ def test_many_pairs_are_not_all_drawn():
     assert "no partner" in [text.get_text() for text in few.texts]
 
 
-# --- dependencies ---------------------------------------------------------------------------------
-
-
 def test_dependencies():
-    theta = np.zeros(4)
-    dense = np.zeros((4, 4))
+    theta, dense = np.zeros(4), np.zeros((4, 4))
     dense[0, 1] = dense[1, 0] = 1.5
     dense[1, 2] = dense[2, 1] = -0.5
     field = FixedLengthPoissonMRF(theta, dense)
@@ -525,5 +490,4 @@ def test_dependencies():
     assert svg.count("paint-order:stroke") == 4
     names = [each.name for each in all_figures(run_of(dependencies=rows))]
     assert "dependencies" not in names  # without the model
-    none = [{**row, "positive": [], "negative": []} for row in rows]
-    assert dependencies(model, none) is None
+    assert dependencies(model, [{**row, "positive": [], "negative": []} for row in rows]) is None

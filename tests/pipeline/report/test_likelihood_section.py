@@ -1,5 +1,3 @@
-"""Held-out likelihood by estimator: which documents, which figures, what is said of them, cache."""
-
 import logging
 import math
 import re
@@ -10,9 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluation import log_likelihood
 from evaluation.methods import SCORINGS, scoring_of
-from evaluation.scorer import Scorer
+from evaluation.scorer import Scorer, log_likelihood
 from models import LDATopics
 from pipeline.cache import keys
 from pipeline.cache.results import ResultCache
@@ -43,16 +40,12 @@ def lda(tmp_path):
     return made_up_run(tmp_path, "a", true_topics())
 
 
-# --- figures --------------------------------------------------------------------------------------
-
-
 def test_figures_are_those_of_the_estimators_on_the_test_part(lda):
     test = lda.parts.test
     assert 0 < test.n_docs < lda.corpus.n_docs
     section = section_of(lda, seed=3)
     assert (section.articles, section.documents) == (test.n_docs, test.n_docs)
-    assert section.of_documents == test.n_docs
-    assert section.tokens == 30 * test.n_docs
+    assert (section.of_documents, section.tokens) == (test.n_docs, 30 * test.n_docs)
     assert section.unknown_share == pytest.approx(0.25)  # 10 of 40
     assert [row.method for row in section.rows] == list(QUICK)
     for row in section.rows:
@@ -70,8 +63,7 @@ def test_figures_are_those_of_the_estimators_on_the_test_part(lda):
 def test_errors_are_over_articles(tmp_path):
     corpus = made_up_corpus(40, n_sections=6)
     opened = made_up_run(tmp_path, "a", true_topics(), corpus, documents="section")
-    section = section_of(opened, ["variational-bound"])
-    test = opened.parts.test
+    section, test = section_of(opened, ["variational-bound"]), opened.parts.test
     assert section.documents == test.n_docs == 6 * section.articles
     estimate = log_likelihood(true_topics(), test.counts, "variational-bound")
     articles = [document.partition("#")[0] for document in test.doc_ids]
@@ -83,8 +75,7 @@ def test_errors_are_over_articles(tmp_path):
 
 
 def test_at_most_so_many_documents_evenly_spaced(lda):
-    test = lda.parts.test
-    section = section_of(lda, ["variational-bound"], scored=7)
+    test, section = lda.parts.test, section_of(lda, ["variational-bound"], scored=7)
     assert (section.documents, section.of_documents) == (7, test.n_docs)
     rows = np.arange(7) * test.n_docs // 7
     expected = log_likelihood(true_topics(), test.counts[rows], "variational-bound")
@@ -129,13 +120,10 @@ def test_poisson_mrfs_are_scored_given_their_partition_functions(tmp_path):
 
 def test_how_many_samples_a_document_has(lda):
     for n_samples, expected in (
-        (None, ("100 samples", "4 divisions")),
-        (7, ("7 samples", "7 div")),
+        *((None, ("100 samples", "4 divisions")), (7, ("7 samples", "7 div"))),
     ):
-        section = section_of(lda, scored=5, samples=n_samples)
-        sequential, bound, completion = section.rows
-        number = float(expected[0].split()[0])
-        assert sequential.n_samples == number
+        sequential, bound, completion = section_of(lda, scored=5, samples=n_samples).rows
+        assert sequential.n_samples == float(expected[0].split()[0])
         assert f" {expected[0]} per document." in sequential.meaning
         assert bound.n_samples is None
         assert "per document." not in bound.meaning.replace("of a document.", "")
@@ -181,9 +169,6 @@ def test_nothing_to_score(tmp_path, nothing, caplog):
     assert found is None
     reason = "no test part" if nothing == "no test part" else "has a word of the vocabulary"
     assert reason in caplog.text
-
-
-# --- what is said of them -------------------------------------------------------------------------
 
 
 def test_every_estimator_has_a_meaning():
@@ -264,16 +249,11 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     sample = np.random.default_rng(0).normal(size=(4000, 5))
     errors = sample.std(axis=1, ddof=1) / math.sqrt(5)
     t_ratio = np.abs(sample.mean(axis=1)) / errors
-    half = half_width(1.0, 5)
-    assert abs((t_ratio < half).mean() - 0.95) < 4 * 0.0034
+    assert abs((t_ratio < half_width(1.0, 5)).mean() - 0.95) < 4 * 0.0034
     assert abs((t_ratio < 1.96).mean() - 0.95) > 4 * 0.0034
 
 
-# --- what is cached -------------------------------------------------------------------------------
-
-
 def is_cached(opened, methods=QUICK, **more):
-    """Whether nothing is computed."""
     with mock.patch.object(Scorer, "score", side_effect=ArithmeticError):
         try:
             section_of(opened, methods, **more)
@@ -300,8 +280,7 @@ def test_what_a_score_depends_on(lda):
         assert not is_cached(lda, method, **other)
     changed = replace(lda.model, topics=blurred(true_topics(), 1e-9))
     assert not is_cached(loaded(lda.directory, model=changed), method)
-    corpus = made_up_corpus(seed=1)
-    assert not is_cached(loaded(lda.directory, corpus=corpus), method)
+    assert not is_cached(loaded(lda.directory, corpus=made_up_corpus(seed=1)), method)
     with mock.patch.object(keys, "code_hash", return_value="of other code"):
         assert not is_cached(lda, method)
     assert is_cached(lda, method)

@@ -1,5 +1,3 @@
-"""The report's page as text: whole, escaped, and without what a run does not have."""
-
 import base64
 import hashlib
 import json
@@ -61,7 +59,7 @@ def test_data_of_the_page_is_that_of_the_report():
         assert ours["wordTopics"] == list(theirs.word_topics)
 
 
-def test_policy_names_the_hash_of_the_script():
+def test_policy_names_the_hash_of_the_script_which_builds_no_markup():
     html = render(small(), {})
     scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     assert len(scripts) == 1
@@ -71,10 +69,6 @@ def test_policy_names_the_hash_of_the_script():
     assert f"script-src 'sha256-{expected}'" in policy
     assert "default-src 'none'" in policy
     assert "unsafe-inline" not in policy.split("style-src")[0]
-
-
-def test_script_builds_no_markup_from_text():
-    html = render(small(), {})
     script = html[html.rindex("<script>") :]
     ways = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "onclick")
     assert not [way for way in ways if way in script]
@@ -98,7 +92,7 @@ def test_figures_of_alignments_are_counted_from_nought_or_one(first):
         assert 0 < html.index(f"<svg id='alignment{i}'/>") - heading < 2000
 
 
-def test_what_a_run_does_not_have_is_left_out():
+def test_what_a_run_does_not_have_is_left_out_and_clouds_may_be_missing():
     report = small()
     whole = render(report, {})
     bare = replace(report.runs[0], training=None, documents=None, likelihood=None, notes=("Why.",))
@@ -108,46 +102,35 @@ def test_what_a_run_does_not_have_is_left_out():
         assert f"run-1-{name}" not in html
     assert "Why." in html
     assert data_of(html)["runs"][0]["documents"] == []
-
-
-def test_clouds_may_be_missing():
     report = small()
     run = report.runs[0]
-    run = replace(run, topics=replace(run.topics, clouds=()))
-    data = page_data(replace(report, runs=(run,)))
+    data = page_data(replace(report, runs=(replace(run, topics=replace(run.topics, clouds=())),)))
     assert all(topic["cloud"] == [] for topic in data["runs"][0]["topics"])
 
 
 def test_shapes_and_dependencies_have_their_sections():
-    report = small()
-    pair = {"first": "new", "second": "<york>", "weight": 1.25}
+    report, pair = small(), {"first": "new", "second": "<york>", "weight": 1.25}
     numbers = [topic.number for topic in report.runs[0].topics.topics]
     rows = tuple({"topic": k, "positive": (pair,), "negative": ()} for k in numbers)
     run = replace(report.runs[0], shapes=(3.0, 0.5, 0.01, 1e-7), dependencies=rows)
-    html = render(replace(report, runs=(run,)), {})
-    text = LexborHTMLParser(html).text()
+    text = LexborHTMLParser(render(replace(report, runs=(run,)), {})).text()
     assert "Active topics" in text
     assert "1e-07" in text
     assert "new – <york> 1.25" in re.sub(r"\s+", " ", text)
 
 
-def test_summary_is_of_the_estimate_that_can_be_trusted_most():
+def test_summary_is_of_the_best_estimate_and_tells_of_many_unknown_words():
     run = small().runs[0]
-    row = summary_row(run)
-    assert row.direction == "unbiased"
+    assert summary_row(run).direction == "unbiased"
     assert run_summary(run).startswith("4 topics of 25,000 articles")
     assert run_summary(run).endswith("by left-to-right-sequential.")
     assert run_summary(replace(run, likelihood=None)).endswith("different words).")
-
-
-def test_summary_tells_of_unknown_words_where_they_are_many():
     run = small().runs[0]
     assert "unknown" not in run_summary(run)
     assert "\u00a0±\u00a0" in run_summary(run)
-    many = replace(run, likelihood=replace(run.likelihood, unknown_share=0.34))
-    assert run_summary(many).endswith(
-        "; 34\u00a0% of the held-out tokens are words unknown to the model."
-    )
+    assert run_summary(
+        replace(run, likelihood=replace(run.likelihood, unknown_share=0.34))
+    ).endswith("; 34\u00a0% of the held-out tokens are words unknown to the model.")
 
 
 def test_bounds_say_what_they_are_of():
@@ -200,10 +183,9 @@ def test_the_command_stands_before_what_is_folded():
     provenance = replace(
         run.provenance, entries=(("command", "python -m pipeline train --stop-words 'a <b>'"),)
     )
-    tree = LexborHTMLParser(
+    section = LexborHTMLParser(
         render(replace(report, runs=(replace(run, provenance=provenance),)), {})
-    )
-    section = tree.css_first("section[aria-labelledby=run-1-provenance]")
+    ).css_first("section[aria-labelledby=run-1-provenance]")
     command = section.css_first("pre.command").text()
     assert command == "python -m pipeline train --stop-words 'a <b>'"
     assert "--stop-words" not in section.css_first("details").text()
@@ -214,10 +196,7 @@ def test_a_licence_is_named_if_it_is_that_of_all():
     english, german = ("en", "a", "CC BY-SA 4.0"), ("de", "b", "CC BY-SA 4.0")
     other, unknown = ("fr", "c", "CC0"), ("it", "d", UNKNOWN)
     for sources, expected in (
-        ((english, german), "CC BY-SA 4.0"),
-        ((english, other), ""),
-        ((unknown,), ""),
-        ((), ""),
+        *(((english, german), "CC BY-SA 4.0"), ((english, other), ""), ((unknown,), ""), ((), "")),
     ):
         assert licence_of(replace(provenance, sources=sources)) == expected
 
@@ -226,13 +205,11 @@ def test_one_topic_and_no_validation_make_a_page():
     report = small(n_topics=1)
     run = report.runs[0]
     run = replace(run, training=replace(run.training, checks=(), best=None))
-    html = render(replace(report, runs=(run,)), {})
-    assert "1 topic, " in html
+    assert "1 topic, " in render(replace(report, runs=(run,)), {})
 
 
 def test_other_pages_extend_the_same_ground():
-    html = render_template("base.html.j2", None, title="<b>Title</b>")
-    tree = LexborHTMLParser(html)
+    tree = LexborHTMLParser(render_template("base.html.j2", None, title="<b>Title</b>"))
     assert tree.css_first("h1").text() == "<b>Title</b>"
     assert tree.css_first("#page-data") is None
 
@@ -242,8 +219,7 @@ def test_embedded_json_is_read_as_what_it_was(text, key):
     data = {clean(key): [clean(text), "</script><!--", "\u2028&"]}
     html = f'<script type="application/json">{embedded_json(data)}</script>'
     html.encode()
-    node = LexborHTMLParser(html).css_first("script")
-    assert json.loads(node.text()) == data
+    assert json.loads(LexborHTMLParser(html).css_first("script").text()) == data
     inside = embedded_json(data)
     assert not set("<>&\u2028\u2029") & set(inside)
 
@@ -260,7 +236,6 @@ def test_cleaned_text_has_nothing_that_is_not_seen(text):
 
 @given(words=st.lists(LETTERS.map(clean)))
 def test_front_coded_words_are_put_back_as_scripts_count(words):
-    """By UTF-16 units, as slices of pages' scripts do."""
     before = b""
     for word, coded in zip(words, front_coded(words), strict=True):
         before = before[: 2 * int(coded[0], 36)] + coded[1:].encode("utf-16-le")
@@ -276,32 +251,23 @@ def test_only_addresses_of_the_web_are_linked():
         assert safe_url(url) == url
     for url in (
         *("javascript:alert(1)", "java\nscript:alert(1)", " https://en.wikipedia.org/", ""),
-        *(
-            "data:text/html,x",
-            "//en.wikipedia.org/",
-            "https://",
-            "http://[",
-            "https://a.org/\u3000",
-        ),
+        *("data:text/html,x", "//en.wikipedia.org/", "https://", "http://["),
+        "https://a.org/\u3000",
         *("https://a.org/\ud800", "https://a.org/\u202e", "https://a.org/\x85"),
     ):
         assert safe_url(url) == ""
 
 
 def test_control_characters_and_markup_in_templates():
-    report = replace(small(), title='nul\0 <i> " \u2028')
-    tree = LexborHTMLParser(render(report, {}))
+    tree = LexborHTMLParser(render(replace(small(), title='nul\0 <i> " \u2028'), {}))
     assert tree.css_first("h1").text() == 'nul␀ <i> " ␤'
     assert tree.css_first("title").text() == 'nul␀ <i> " ␤'
 
 
-def test_shares():
+def test_shares_and_numbers():
     values = (0.5, 0.0996, 0.0994, 0.00123, 1.0, 0.9991, 0.9997)
     texts = ["50", "10", "9.9", "0.12", "100", "99.9", ">99.9"]
     assert [share(value) for value in values] == [f"{text}\u00a0%" for text in texts]
-
-
-def test_numbers():
     assert number(-1234.5, 1) == "−1,234.5"
     assert number(None) == "–"
     assert rounded(123456789.0, 4) == 123500000

@@ -1,7 +1,3 @@
-"""The topics section of runs of every family, and of one with hostile articles."""
-
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,15 +9,8 @@ from scipy import sparse
 
 from corpora import Article, ArticleStore, Corpus, CorpusFormatError, split
 from evaluation import typical_documents
-from models import (
-    FixedLengthPoissonMRF,
-    GammaPoissonTopics,
-    LDATopics,
-    LPMRFClusters,
-    LPMRFTopics,
-    SavedModel,
-    load_model,
-)
+from models import FixedLengthPoissonMRF, GammaPoissonTopics, LDATopics, SavedModel, load_model
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 from pipeline.report.article_names import ArticleName, names_of
 from pipeline.report.topics_section import TypicalDocuments, topics_section
 from pipeline.runs.loaded_run import LoadedRun
@@ -31,15 +20,13 @@ from tests.pipeline.report.made_up_runs import loaded
 from tests.pipeline.support import inside
 
 WORDS = tuple(f"{letter}{w}" for letter in "abc" for w in range(8))
-"""Eight words of each of three themes."""
 N_DOCS = 60
+FAMILIES = ("lda", "gamma-poisson", "poisson-mrf-mixture", "poisson-mrf")
 
 
 def themes(weight=40.0):
-    """Topics (4, 24): of the themes, falling, and one that is even."""
     falling = np.arange(8, 0, -1.0) * weight
-    rows = np.kron(np.eye(3), falling) + 1.0
-    rows = np.vstack([rows, np.ones(24)])
+    rows = np.vstack([(np.kron(np.eye(3), falling) + 1.0), np.ones(24)])
     return rows / rows.sum(1, keepdims=True)
 
 
@@ -61,8 +48,6 @@ def model_of(family):
 
 @dataclass
 class Asked:
-    """Names for any document, and what was asked for."""
-
     doc_ids: tuple[str, ...] = ()
 
     def __call__(self, doc_ids):
@@ -72,11 +57,9 @@ class Asked:
 
 def corpus_of_themes(seed=0):
     """Document d is of theme d mod 3, but for every tenth, which has three tokens of its own."""
-    rng = np.random.default_rng(seed)
-    counts = np.zeros((N_DOCS, 24), dtype=np.int64)
+    rng, counts = np.random.default_rng(seed), np.zeros((N_DOCS, 24), dtype=np.int64)
     for d in range(N_DOCS):
-        n = 3 if d % 10 == 0 else 60
-        counts[d] = rng.multinomial(n, 0.9 * themes()[d % 3] + 0.1 / 24)
+        counts[d] = rng.multinomial(3 if d % 10 == 0 else 60, 0.9 * themes()[d % 3] + 0.1 / 24)
     return Corpus(sparse.csr_array(counts), WORDS, [f"en:{d}" for d in range(N_DOCS)])
 
 
@@ -86,21 +69,16 @@ def section_of(model, corpus, names, **more):
     return topics_section(made_up, names, **{"n_words": 30, "n_typical": 10, **more})
 
 
-FAMILIES = ("lda", "gamma-poisson", "poisson-mrf-mixture", "poisson-mrf")
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family(family):
     topics, corpus, names = model_of(family), corpus_of_themes(), Asked()
-    model = SavedModel(topics, WORDS)
-    found = section_of(model, corpus, names, n_words=5, n_typical=4)
+    found = section_of(SavedModel(topics, WORDS), corpus, names, n_words=5, n_typical=4)
     parts = split(corpus, TrainSettings.validation, TrainSettings.test)
     prevalence = [row.prevalence for row in found.topics]
     assert prevalence == sorted(prevalence, reverse=True)
     assert sum(prevalence) == pytest.approx(1)
     assert sorted(row.number for row in found.topics) == [0, 1, 2, 3]
-    rows = themes()
-    places = [x for row in found.topics for x in row.place]
+    rows, places = themes(), [x for row in found.topics for x in row.place]
     assert 0 <= min(places) <= max(places) <= 1
     assert 0 < found.map_share <= 1
     for row in found.topics:
@@ -111,8 +89,7 @@ def test_every_family(family):
         if row.number < 3:
             theme = "abc"[row.number]
             assert {word[0] for word in words} == {theme}
-            assert row.label == f"{theme}0, {theme}1, {theme}2"
-            assert len(row.typical) == 4
+            assert (row.label, len(row.typical)) == (f"{theme}0, {theme}1, {theme}2", 4)
             shares = [each.share for each in row.typical]
             assert shares == sorted(shares, reverse=True)
             assert shares[0] > 0.5
@@ -180,8 +157,7 @@ def test_threads_change_nothing():
 def test_few_topics(n_topics):
     model = SavedModel(LDATopics(themes()[:n_topics], np.ones(n_topics)), WORDS)
     found = section_of(model, corpus_of_themes(), Asked())
-    assert len(found.topics) == n_topics
-    assert found.map_share == 1
+    assert (len(found.topics), found.map_share) == (n_topics, 1)
 
 
 def test_a_topic_without_words_and_words_without_a_topic():
@@ -206,8 +182,7 @@ def test_hostile_words_are_handed_on_as_they_are():
     found = section_of(SavedModel(model_of("lda"), words), corpus, Asked())
     assert set(hostile) <= set(found.words)
     assert set(hostile) <= set(found.searched)
-    first = next(row for row in found.topics if row.number == 0)
-    assert first.label == ", ".join(hostile[:3])
+    assert next(row for row in found.topics if row.number == 0).label == ", ".join(hostile[:3])
 
 
 def test_a_model_of_another_corpus_is_refused():
@@ -272,10 +247,8 @@ def test_no_typical_documents_without_tokens():
 
 @pytest.mark.slow
 def test_a_run(tiny_finished):
-    """As it is on disk, its corpus mapped; titles are those of its store."""
     run = RunDirectory(tiny_finished / "runs" / "tiny")
-    corpus = Corpus.load(run.corpus_path, mmap=True)
-    model = load_model(run.model_path)
+    corpus, model = Corpus.load(run.corpus_path, mmap=True), load_model(run.model_path)
     with inside(tiny_finished):
         found = topics_section(LoadedRun(run), names_of(LoadedRun(run)), 30, 3)
     assert [row.prevalence for row in found.topics] == sorted(model.prevalence, reverse=True)

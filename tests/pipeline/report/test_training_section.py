@@ -1,5 +1,3 @@
-"""Validation checks of a run, and why its training ended."""
-
 import json
 import re
 from dataclasses import replace
@@ -18,33 +16,25 @@ from pipeline.training.trainers import estimator_of
 from tests.pipeline.report.made_up_runs import loaded
 
 SETTINGS = TrainSettings(
-    articles="articles",
-    run="x",
-    model="online",
-    topics=3,
-    seed=0,
-    documents="article",
-    spacy_model="blank:en",
-    max_passes=10,
-)
+    articles="articles", run="x", model="online", topics=3, seed=0, documents="article",
+    spacy_model="blank:en", max_passes=10,
+)  # fmt: skip
 GETS_BETTER = (-500.0, -400.0, -300.0, -250.0, -240.0)
 STANDS_STILL = (-500.0, -300.0, -301.0, -302.0, -303.0)
 N_LDA = (
     estimator_of(replace(SETTINGS, model="poisson-mrf", max_passes=3), 1).schedule.max_passes - 3
 )
+UNKNOWN = "Training ended in 12.5 seconds; the reason is not known."
+MRF = {"model": "poisson-mrf", "max_passes": 3}
 
 
 def line_of(score, passes, **more):
     number = 0 if passes is None else passes
     line = {
-        "log_likelihood": score,
-        "perplexity": 100.0 - score,
-        "perplexity_standard_error": 2.5,
-        "tokens": 80,
-        "documents": int(100 * number),
-        "seconds": 0.5 * number,
+        "log_likelihood": score, "perplexity": 100.0 - score, "perplexity_standard_error": 2.5,
+        "tokens": 80, "documents": int(100 * number), "seconds": 0.5 * number,
         "documents_per_second": 200.0,
-    }
+    }  # fmt: skip
     return line | ({} if passes is None else {"passes": passes}) | more
 
 
@@ -54,8 +44,7 @@ def section_of(directory, lines, settings=SETTINGS, **provenance):
     run.write_metrics(lines)
     run.finish({"seconds": {"text": 3.0, "training": 12.5}, **provenance})
     kind = LPMRFTopics if settings.model == "poisson-mrf" else LDATopics
-    model = SavedModel(object.__new__(kind), ())
-    return training_section(loaded(run, model=model))
+    return training_section(loaded(run, model=SavedModel(object.__new__(kind), ())))
 
 
 def test_checks_are_as_written(tmp_path):
@@ -68,10 +57,8 @@ def test_checks_are_as_written(tmp_path):
     section = section_of(tmp_path, lines, documents_seen=300, best_look=2)
     assert section.best == 2
     assert section.checks == (
-        CheckRow(7, None, 0.0, 600.0, 2.5, None),
-        CheckRow(100, 1.0, 0.5, 500.0, 2.5, None),
-        CheckRow(200, 2.0, 1.0, 490.0, 2.5, 600.0),
-        CheckRow(300, 3.0, 1.5, 495.0, None, None),
+        *(CheckRow(7, None, 0.0, 600.0, 2.5, None), CheckRow(100, 1.0, 0.5, 500.0, 2.5, None)),
+        *(CheckRow(200, 2.0, 1.0, 490.0, 2.5, 600.0), CheckRow(300, 3.0, 1.5, 495.0, None, None)),
     )
     assert section.measure == "completion of half of each document, given the other half"
     assert section.ending.endswith(
@@ -85,10 +72,6 @@ def test_measure_of_perplexity(tmp_path):
     assert section.measure == "likelihood of whole documents"
     section = section_of(tmp_path / "lda", [line_of(-1.0, 1.0)])
     assert "bound" not in section.measure + section.ending
-
-
-UNKNOWN = "Training ended in 12.5 seconds; the reason is not known."
-MRF = {"model": "poisson-mrf", "max_passes": 3}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +135,6 @@ MRF = {"model": "poisson-mrf", "max_passes": 3}
     ],
 )
 def test_endings(tmp_path, scores, last_pass, settings, known, ending):
-    """`…` stands for any text."""
     lines = [line_of(s, float(last_pass - len(scores) + 1 + i)) for i, s in enumerate(scores)]
     usual = {"documents_seen": lines[-1]["documents"], "best_look": int(np.argmax(scores))}
     section = section_of(tmp_path, lines, replace(SETTINGS, **settings), **{**usual, **known})
@@ -162,10 +144,8 @@ def test_endings(tmp_path, scores, last_pass, settings, known, ending):
 def test_checks_of_a_stream_do_not_end_training(tmp_path):
     lines = [line_of(-1.0, None, documents=i) for i in range(1, 9)]
     lines += [line_of(s, i + 1.0) for i, s in enumerate(GETS_BETTER)]
-    section = section_of(tmp_path, lines, documents_seen=500, best_look=12)
-    assert "by itself" in section.ending
-    section = section_of(tmp_path / "b", lines[:8], documents_seen=8)
-    assert section.ending == UNKNOWN
+    assert "by itself" in section_of(tmp_path, lines, documents_seen=500, best_look=12).ending
+    assert section_of(tmp_path / "b", lines[:8], documents_seen=8).ending == UNKNOWN
 
 
 def test_a_run_without_checks(tmp_path):

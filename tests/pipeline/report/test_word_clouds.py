@@ -1,5 +1,3 @@
-"""Word clouds: words lie in the cloud and not on each other, whatever they are."""
-
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +14,11 @@ particle nucleus laser solar_panel internationalisation jazz quay gypsum phyloge
 spectroscopy a_longish_phrase of_it more words than_there is_room_for
 """
 WORDS = TEXT.split()
+HOSTILE = (
+    *("<script>alert(1)</script>", '"quoted"', "$x$", "\u202egnirts", "nul\0nul", "two\nlines"),
+    *("\ud800", "", " ", "\u200b", "\u0301"),
+    *("שלום", "مرحبا", "می‌خواهم", "東京", "한국어", "ภาษาไทย", "हिन्दी", "🦊"),
+)
 
 
 def falling(n, power=1.0):
@@ -23,10 +26,7 @@ def falling(n, power=1.0):
 
 
 def ink_of(cloud, *, narrow=False):
-    """How many words cover each place, drawn where the cloud says, as a page does it.
-
-    Words that are `narrow` are pressed together to the width that they have in the cloud.
-    """
+    """Number of words over each place; `narrow` words are pressed to their width in the cloud."""
     covered = np.zeros((HEIGHT + 200, WIDTH + 200), dtype=np.int64)
     for word in cloud:
         font = ImageFont.truetype(WordCloud().font_path, int(word.size))
@@ -37,8 +37,7 @@ def ink_of(cloud, *, narrow=False):
         if narrow:
             left, _, right, _ = font.getbbox(word.word)
             shrunk = image.width * word.width / (right - left)
-            across = middle[0] * (1 - shrunk / image.width)
-            factor = image.width / shrunk
+            across, factor = middle[0] * (1 - shrunk / image.width), image.width / shrunk
             image = image.transform(
                 image.size, Image.Transform.AFFINE, (factor, 0, -across * factor, 0, 1, 0)
             )
@@ -70,18 +69,14 @@ def test_words_are_inside_and_apart(seed):
     assert (ink_of((*turned, *cloud[1::2])) > 1).sum() > 0.02 * all_ink
 
 
-def test_probable_words_are_large():
+def test_probable_words_are_large_and_as_wide_as_the_font_says():
     cloud = word_cloud(WORDS, falling(len(WORDS)))
     assert [word.word for word in cloud] == WORDS[: len(cloud)]
     sizes = [word.size for word in cloud]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] >= 2 * sizes[-1] >= 4 * MIN_FONT
     assert {word.is_upright for word in cloud} == {False, True}
-    steep = word_cloud(WORDS, falling(len(WORDS), 2.0))
-    assert steep[1].size < sizes[1]
-
-
-def test_widths_are_those_of_the_font():
+    assert word_cloud(WORDS, falling(len(WORDS), 2.0))[1].size < sizes[1]
     for word in word_cloud(WORDS, falling(len(WORDS))):
         # Of one width are all letters of the font.
         assert word.width == pytest.approx(0.6 * word.size * len(word.word), abs=0.12 * word.size)
@@ -92,15 +87,7 @@ def test_the_same_cloud_for_the_same_seed():
     assert word_cloud(WORDS[:40], falling(40)) == one
     assert word_cloud(WORDS[:40], falling(40), seed=1) != one
     shuffled = np.random.default_rng(0).permutation(40)
-    by_place = [falling(40)[i] for i in shuffled]
-    assert word_cloud([WORDS[i] for i in shuffled], by_place) == one
-
-
-HOSTILE = (
-    *("<script>alert(1)</script>", '"quoted"', "$x$", "\u202egnirts", "nul\0nul", "two\nlines"),
-    *("\ud800", "", " ", "\u200b", "\u0301"),
-    *("שלום", "مرحبا", "می‌خواهم", "東京", "한국어", "ภาษาไทย", "हिन्दी", "🦊"),
-)
+    assert word_cloud([WORDS[i] for i in shuffled], [falling(40)[i] for i in shuffled]) == one
 
 
 def test_any_script_and_no_word_that_shows_nothing():
@@ -112,12 +99,9 @@ def test_any_script_and_no_word_that_shows_nothing():
     assert all(word.width > 0 for word in cloud)
 
 
-def test_a_word_that_is_too_long_does_not_keep_others_out():
+def test_words_that_are_too_long_few_or_none():
     cloud = word_cloud(["first", "x" * 500, *WORDS[:10]], falling(12, 0.1))
     assert [word.word for word in cloud] == ["first", *WORDS[:10]]
-
-
-def test_few_words_and_none():
     (one,) = word_cloud(["alone"], [0.3])
     assert 0 < one.x - one.width / 2 < one.x + one.width / 2 < WIDTH or one.is_upright
     assert word_cloud([], []) == ()

@@ -1,5 +1,3 @@
-"""`evaluate` on models of other programs: one model in many files."""
-
 import json
 import math
 import os
@@ -13,7 +11,7 @@ import pytest
 from models import LDATopics, load_model
 from pipeline.runs.model_files import kind_of, read_model
 from pipeline.scoring.score import topics_of
-from tests.pipeline.scoring.support import ONE_MODEL, failed, load_documents, succeeded
+from tests.pipeline.scoring.support import ONE_MODEL, failed, load_documents
 from tests.pipeline.support import call, inside
 
 
@@ -31,7 +29,7 @@ def test_a_model_is_the_same_in_any_file(zoo, name):
 
 def test_the_same_model_in_any_file_scores_the_same(zoo):
     argv = ("evaluate", *ONE_MODEL, "truth.npz", "--counts", "docs.jsonl", "--threads", 1)
-    outcome = succeeded(call(*argv, "--vocabulary", "words.txt", "--json", cwd=zoo))
+    outcome = call(*argv, "--vocabulary", "words.txt", "--json", cwd=zoo).succeeded()
     found = {row["model"]: row["log_likelihood"] for row in outcome.result["models"]}
     assert list(found) == [*ONE_MODEL, "truth.npz"]
     for name in ONE_MODEL:
@@ -47,8 +45,7 @@ def test_the_same_model_in_any_file_scores_the_same(zoo):
 
 @pytest.mark.slow
 def test_tomotopy(zoo):
-    tomotopy = pytest.importorskip("tomotopy")
-    corpus = load_documents(zoo)
+    tomotopy, corpus = pytest.importorskip("tomotopy"), load_documents(zoo)
     theirs = tomotopy.LDAModel(k=3, seed=1, rm_top=2)
     for row in corpus.counts.toarray():
         theirs.add_doc([w for w, n in zip(corpus.vocabulary, row, strict=True) for _ in range(n)])
@@ -58,9 +55,8 @@ def test_tomotopy(zoo):
     assert found.vocabulary == tuple(theirs.used_vocabs)
     expected = LDATopics.from_tomotopy(theirs)
     np.testing.assert_array_equal(found.topics.topic_word, expected.topic_word)
-    result = succeeded(
-        call("evaluate", "lda.bin", "--counts", "docs.jsonl", "--threads", 1, "--json", cwd=zoo)
-    ).result
+    argv = ("evaluate", "lda.bin", "--counts", "docs.jsonl", "--threads", 1, "--json")
+    result = call(*argv, cwd=zoo).succeeded().result
     dropped = set(corpus.vocabulary) - set(found.vocabulary)
     assert len(dropped) == 2
     n_dropped = corpus.counts.toarray()[:, [w in dropped for w in corpus.vocabulary]].sum()
@@ -69,7 +65,6 @@ def test_tomotopy(zoo):
 
 @pytest.mark.slow
 def test_files_that_tomotopy_cannot_read(zoo):
-    """On the first it ends its process; the second it would read for ever."""
     tomotopy = pytest.importorskip("tomotopy")
     for kind, name in ((tomotopy.HDPModel, "hdp.bin"), (tomotopy.LDAModel, "cut.bin")):
         model = kind()
@@ -99,16 +94,10 @@ def test_no_pickle_is_loaded_to_tell_what_a_file_is(zoo):
     with mock.patch("pickle.load", refuse), mock.patch("joblib.load", refuse):
         kinds = {name: kind_of(zoo / name) for name in ONE_MODEL if "," not in name}
     assert kinds == {
-        "model.npz": "wikitopics",
-        "plain.joblib": "sklearn",
-        "plain.pkl": "sklearn",
-        "small.z": "sklearn",
-        "small.joblib.gz": "sklearn",
-        "gensim.model": "gensim",
-        "final.beta": "ldac",
-        "lda-c": "ldac",
-        "state.gz": "mallet-state",
-    }
+        "model.npz": "wikitopics", "plain.joblib": "sklearn", "plain.pkl": "sklearn",
+        "small.z": "sklearn", "small.joblib.gz": "sklearn", "gensim.model": "gensim",
+        "final.beta": "ldac", "lda-c": "ldac", "state.gz": "mallet-state",
+    }  # fmt: skip
 
 
 def test_a_pipeline_of_sklearn_knows_its_words(zoo):
@@ -124,7 +113,7 @@ def test_a_pipeline_of_sklearn_knows_its_words(zoo):
     theirs = make_pipeline(CountVectorizer(), LatentDirichletAllocation(3, random_state=0))
     joblib.dump(theirs.fit(texts), zoo / "pipeline.joblib")
     argv = ("evaluate", "pipeline.joblib", "--counts", "docs.jsonl", "--threads", 1, "--json")
-    result = succeeded(call(*argv, cwd=zoo)).result
+    result = call(*argv, cwd=zoo).succeeded().result
     assert (result["unknown_share"], result["words"]) == (0, corpus.n_words)
     assert json.loads(json.dumps(result)) == result
     joblib.dump({"lda": theirs[-1]}, zoo / "dict.joblib")

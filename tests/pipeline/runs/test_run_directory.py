@@ -1,5 +1,3 @@
-"""Runs: going on, repeating, contradicting, and what happens to those that are damaged."""
-
 import json
 import random
 import shutil
@@ -9,16 +7,34 @@ import pytest
 
 from tests.pipeline.support import TINY, arrays_of, call, files_of, flip, write_jsonl
 
+DAMAGES = (
+    # file, commands that need it, what else must go first
+    ("runs/tiny/provenance.json", ("train --run tiny", "topics tiny", "evaluate tiny"), ()),
+    ("runs/tiny/settings.toml", ("train --run tiny", "evaluate tiny", "infer tiny x.txt"), ()),
+    ("runs/tiny/model.npz", ("train --run tiny", "topics tiny", "evaluate tiny"), ()),
+    ("runs/tiny/checkpoints/latest.npz", ("train --run tiny",), ("runs/tiny/model.npz",)),
+    ("runs/tiny/corpus/*.npy", ("evaluate tiny",), ()),
+    ("runs/tiny/corpus/*.npy", ("train --run tiny",), ("runs/tiny/model.npz",)),
+    ("runs/tiny/corpus/header.json", ("evaluate tiny",), ()),
+    ("runs/tiny/bigrams.tsv", ("infer tiny x.txt", "evaluate tiny --articles articles"), ()),
+    ("articles/tokens/*/*.npz", ("train --run new --articles articles",), ()),
+    ("articles/tokens/*/*.npz", ("evaluate tiny --articles articles",), ()),
+    (
+        "articles/shards/000003.pkl.gz",
+        ("train --run new --articles articles",),
+        ("articles/tokens",),
+    ),
+    ("articles/shards/000003.pkl.gz", ("download --limit 1",), ()),
+    ("articles/manifest.jsonl", ("train --run new --articles articles", "download --limit 1"), ()),
+)
+
 
 def trained(*argv, cwd):
-    outcome = call("train", *argv, "--json", cwd=cwd)
-    assert outcome.code == 0, outcome.err
-    return outcome
+    return call("train", *argv, "--json", cwd=cwd).succeeded()
 
 
 def test_the_same_command_again_only_reports(tiny):
-    first = trained(*TINY, cwd=tiny)
-    before = files_of(tiny)
+    first, before = trained(*TINY, cwd=tiny), files_of(tiny)
     again = trained(*TINY, cwd=tiny)
     assert "is done: nothing left to train" in again.err
     assert again.result == first.result
@@ -44,8 +60,7 @@ def test_what_is_left_open_is_decided_once(tiny, documents):
 
 
 def test_a_finished_run_is_reported_by_its_name_alone(tiny):
-    before = files_of(tiny)
-    outcome = trained("--run", "tiny", cwd=tiny)
+    before, outcome = files_of(tiny), trained("--run", "tiny", cwd=tiny)
     assert "run tiny is done" in outcome.err
     assert outcome.result["seed"] == 5
     assert files_of(tiny) == before
@@ -64,14 +79,10 @@ def test_other_settings_than_it_was_begun_with(tiny, option, value, name):
     assert files_of(tiny) == before
 
 
-def test_the_number_of_threads_and_settings_that_agree_are_no_contradiction(tiny):
+def test_threads_are_no_contradiction_and_other_articles_are(tiny):
     assert call("train", "--run", "tiny", *TINY, "--threads", 2, cwd=tiny).code == 0
-
-
-def test_other_articles_are_a_contradiction(tiny):
-    outcome = call("train", "--run", "tiny", "--articles", "others", cwd=tiny)
-    assert outcome.code == 2
-    assert "articles = articles, not others" in outcome.error
+    error = call("train", "--run", "tiny", "--articles", "others", cwd=tiny).failed()
+    assert "articles = articles, not others" in error
 
 
 def test_runs_without_a_name_are_numbered(tiny):
@@ -94,15 +105,13 @@ def test_a_file_or_variable_cannot_contradict_a_run_either(tiny):
     (tiny / "pipeline.toml").write_text("[train]\ntopics = 9\n")
     assert "topics = 3" in call("train", "--run", "tiny", cwd=tiny).error
     (tiny / "pipeline.toml").unlink()
-    outcome = call("train", "--run", "tiny", cwd=tiny, WIKITOPICS_TOPICS="9")
-    assert (outcome.code, "topics = 3" in outcome.error) == (2, True)
+    assert "topics = 3" in call("train", "--run", "tiny", cwd=tiny, WIKITOPICS_TOPICS="9").failed()
 
 
 def test_what_a_run_keeps_of_itself(tiny):
     run = tiny / "runs/tiny"
     provenance = json.loads((run / "provenance.json").read_text())
-    assert provenance["seed"] == 5
-    assert provenance["articles"]["number"] == 60
+    assert (provenance["seed"], provenance["articles"]["number"]) == (5, 60)
     assert len(provenance["articles"]["shards"]) == 6
     assert "CC BY-SA" in provenance["articles"]["attribution"]
     assert {"numpy", "numba", "spacy", "wikitopics"} <= provenance["versions"].keys()
@@ -126,40 +135,16 @@ def test_a_run_of_a_newer_version(tiny):
 
 @pytest.mark.parametrize("argv", ["evaluate", "topics", "infer"])
 def test_a_missing_run(tiny, argv):
-    outcome = call(argv, "nosuch", *(["-"] if argv == "infer" else []), cwd=tiny)
-    assert outcome.code == 2
-    assert "no run 'nosuch' in runs: there are tiny" in outcome.error
+    error = call(argv, "nosuch", *(["-"] if argv == "infer" else []), cwd=tiny).failed()
+    assert "no run 'nosuch' in runs: there are tiny" in error
 
 
 def test_an_unfinished_run_has_no_topics_yet(tiny):
     (tiny / "runs/tiny/model.npz").unlink()
-    outcome = call("topics", "tiny", cwd=tiny)
-    assert outcome.code == 2
-    assert "go on with `python -m pipeline train --runs runs --run tiny`" in outcome.error
+    error = call("topics", "tiny", cwd=tiny).failed()
+    assert "go on with `python -m pipeline train --runs runs --run tiny`" in error
     assert trained("--runs", "runs", "--run", "tiny", cwd=tiny)
     assert call("topics", "tiny", cwd=tiny).code == 0
-
-
-DAMAGES = (
-    # file, commands that need it, what else must go first
-    ("runs/tiny/provenance.json", ("train --run tiny", "topics tiny", "evaluate tiny"), ()),
-    ("runs/tiny/settings.toml", ("train --run tiny", "evaluate tiny", "infer tiny x.txt"), ()),
-    ("runs/tiny/model.npz", ("train --run tiny", "topics tiny", "evaluate tiny"), ()),
-    ("runs/tiny/checkpoints/latest.npz", ("train --run tiny",), ("runs/tiny/model.npz",)),
-    ("runs/tiny/corpus/*.npy", ("evaluate tiny",), ()),
-    ("runs/tiny/corpus/*.npy", ("train --run tiny",), ("runs/tiny/model.npz",)),
-    ("runs/tiny/corpus/header.json", ("evaluate tiny",), ()),
-    ("runs/tiny/bigrams.tsv", ("infer tiny x.txt", "evaluate tiny --articles articles"), ()),
-    ("articles/tokens/*/*.npz", ("train --run new --articles articles",), ()),
-    ("articles/tokens/*/*.npz", ("evaluate tiny --articles articles",), ()),
-    (
-        "articles/shards/000003.pkl.gz",
-        ("train --run new --articles articles",),
-        ("articles/tokens",),
-    ),
-    ("articles/shards/000003.pkl.gz", ("download --limit 1",), ()),
-    ("articles/manifest.jsonl", ("train --run new --articles articles", "download --limit 1"), ()),
-)
 
 
 @pytest.mark.parametrize(
@@ -171,8 +156,7 @@ DAMAGES = (
 )
 def test_a_flipped_bit_is_found_and_nothing_deleted(tiny, file, commands, gone):
     (tiny / "x.txt").write_text("proton")
-    bigrams = tiny / "runs/tiny/bigrams.tsv"
-    assert bigrams.read_bytes()  # there is something to damage
+    assert (tiny / "runs/tiny/bigrams.tsv").read_bytes()  # there is something to damage
     for each in gone:
         path = tiny / each
         shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -187,8 +171,7 @@ def test_a_flipped_bit_is_found_and_nothing_deleted(tiny, file, commands, gone):
             before = files_of(tiny)
             threads = () if line.startswith("topics") else ("--threads", 1)
             extra = () if "new" not in line else ("--documents", "article", "--no-below", 1)
-            outcome = call(*line.split(), *threads, *extra, cwd=tiny)
-            after = files_of(tiny)
+            outcome, after = call(*line.split(), *threads, *extra, cwd=tiny), files_of(tiny)
             if outcome.code == 0:  # a byte of a zip file that means nothing
                 assert path.suffix == ".npz"
                 assert arrays_of(path) == sound
@@ -203,16 +186,14 @@ def test_a_flipped_bit_is_found_and_nothing_deleted(tiny, file, commands, gone):
     path.write_bytes(whole)
     for line in commands:
         if "new" not in line and "download" not in line:
-            outcome = call(*line.split(), cwd=tiny)
-            assert outcome.code == 0, outcome.err
+            call(*line.split(), cwd=tiny).succeeded()
 
 
 @pytest.mark.slow
 def test_no_flipped_byte_of_a_run_ends_in_a_traceback(tiny):
     for name in ("provenance.json", "settings.toml", "bigrams.tsv"):
         path = tiny / "runs/tiny" / name
-        whole = path.read_bytes()
-        rng = random.Random(name)
+        whole, rng = path.read_bytes(), random.Random(name)
         for _ in range(60):
             flip(path, rng.randrange(len(whole)), rng.randrange(8))
             assert call("evaluate", "tiny", cwd=tiny).code in (0, 2, 3)
@@ -228,9 +209,7 @@ def test_a_file_that_was_cut_short_or_is_missing(tiny, name):
     path = tiny / "runs/tiny" / name
     argv = ("infer", "tiny", "x.txt") if name == "bigrams.tsv" else ("evaluate", "tiny")
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    outcome = call(*argv, cwd=tiny)
-    assert outcome.code == 3
-    assert name in outcome.error
+    assert name in call(*argv, cwd=tiny).failed(3)
     path.unlink()
     outcome = call(*argv, cwd=tiny)
     assert outcome.code == (2 if name == "model.npz" else 3)
@@ -241,9 +220,8 @@ def test_a_checkpoint_of_another_corpus_is_refused(tiny):
     trained("--run", "other", *TINY, "--no-below", 2, "--bigrams", "none", cwd=tiny)
     (tiny / "runs/tiny/model.npz").unlink()
     shutil.copy(tiny / "runs/other/checkpoints/latest.npz", tiny / "runs/tiny/checkpoints")
-    outcome = call("train", "--run", "tiny", cwd=tiny)
-    assert outcome.code == 3
-    assert "latest.npz belongs to another corpus: delete it to start anew" in outcome.error
+    error = call("train", "--run", "tiny", cwd=tiny).failed(3)
+    assert "latest.npz belongs to another corpus: delete it to start anew" in error
     (tiny / "runs/tiny/checkpoints/latest.npz").unlink()
     trained("--run", "tiny", cwd=tiny)
 

@@ -8,8 +8,7 @@ import joblib
 import numpy as np
 from scipy import sparse
 
-from corpora import Corpus
-from corpora.formats import read_corpus, write_corpus
+from corpora import Corpus, read_corpus, write_corpus
 from models import LDATopics, SavedModel, save_model
 from tests.pipeline.support import call
 
@@ -20,12 +19,6 @@ ONE_MODEL = (
 """Files of one and the same model: it is what the state counts."""
 ALPHA, BETA = 0.25, 0.5
 N_DOCUMENTS, N_TOKENS = 60, 40
-"""Of the documents of the zoo; tokens are of each."""
-
-
-def succeeded(outcome):
-    assert outcome.code == 0, outcome.err
-    return outcome
 
 
 def failed(code, *argv, cwd):
@@ -45,7 +38,6 @@ def make_zoo(directory):
     write_corpus(corpus, directory / "docs.jsonl")
     write_corpus(corpus, directory / "docs.mtx")
     (directory / "words.txt").write_text("".join(f"{word}\n" for word in words))
-
     n_kw = rng.multinomial(400, topics[0], size=3) + 1  # a state tells of words with tokens only
     write_state(directory / "state.gz", n_kw, words)
     model = LDATopics.from_weights(n_kw + BETA, ALPHA)

@@ -1,5 +1,3 @@
-"""Documents scored in blocks, wherever they are scored."""
-
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -15,7 +13,6 @@ from pipeline.scoring.blocks import PerplexitySoFar, WordBlocks, scored_here, to
 from tests.pipeline.scoring.support import counts_of
 
 WORDS = ("b", "new", "a", "e")
-"""Some of those of a corpus, in another order, and one that it has not."""
 
 
 def corpus_of(n_docs, seed=0):
@@ -36,11 +33,9 @@ def test_blocks_of_words_are_the_counts_of_words(n_docs, is_mapped, tmp_path):
         corpus.save(tmp_path)
         corpus = Corpus.load(tmp_path, mmap=True)
     blocks = WordBlocks(corpus, WORDS)
-    expected = counts_of(corpus, WORDS, len(WORDS))
-    found = list(blocks)
+    expected, found = counts_of(corpus, WORDS, len(WORDS)), list(blocks)
     assert len(found) == len(blocks) == len(blocks.bounds)
-    arrays = [each.counts.toarray() for each in found]
-    assert (np.concatenate(arrays) == expected.toarray()).all()
+    assert (np.concatenate([each.counts.toarray() for each in found]) == expected.toarray()).all()
     assert (blocks.used() == (expected.toarray() > 0).any(axis=0)).all()
     n_tokens_before = 0
     for block, (first, last) in zip(found, blocks.bounds, strict=True):
@@ -55,7 +50,6 @@ def test_blocks_of_words_are_the_counts_of_words(n_docs, is_mapped, tmp_path):
 @pytest.mark.parametrize("method", ["completion", "left-to-right-particle"])
 @pytest.mark.parametrize("at_least", [0, 33])
 def test_scored_here_is_what_log_likelihood_gives(method, at_least):
-    """Of several models, of which one has words that no document is scored by."""
     rng = np.random.default_rng(1)
     models = [LDATopics(rng.dirichlet(np.ones(n), 3), np.full(3, 0.5)) for n in (4, 6)]
     corpus = corpus_of(70)
@@ -106,7 +100,6 @@ def test_perplexity_so_far():
 
 @pytest.mark.parametrize(("seconds", "sizes"), [(0.0, [4, 16, 64, 16]), (2.0, [4] * 25)])
 def test_parts_take_some_seconds(monkeypatch, seconds, sizes):
-    """A document takes no time, or two seconds."""
     now, seen = 0.0, []
 
     class Slow:

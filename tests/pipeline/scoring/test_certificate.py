@@ -1,5 +1,3 @@
-"""`evaluate --certify`: what it prints and gives, for methods that are right and wrong."""
-
 import re
 from dataclasses import asdict
 
@@ -7,7 +5,7 @@ import pytest
 
 from evaluation import certify
 from models import load_model
-from tests.pipeline.scoring.support import N_DOCUMENTS, N_TOKENS, failed, succeeded
+from tests.pipeline.scoring.support import N_DOCUMENTS, N_TOKENS, failed
 from tests.pipeline.support import call
 
 METHOD = "left-to-right-sequential"
@@ -17,18 +15,16 @@ MODELS = ("model.npz", "truth.npz")
 
 def certified(*argv, cwd, method=METHOD):
     options = ("--counts", "docs.jsonl", "--threads", 1, "--temperatures", TEMPERATURES)
-    return succeeded(call("evaluate", *argv, *options, "--method", method, "--certify", cwd=cwd))
+    return call("evaluate", *argv, *options, "--method", method, "--certify", cwd=cwd).succeeded()
 
 
 def by_the_library(zoo):
-    topics = load_model(zoo / "truth.npz").topics
-    lengths = [N_TOKENS] * N_DOCUMENTS
+    topics, lengths = load_model(zoo / "truth.npz").topics, [N_TOKENS] * N_DOCUMENTS
     return certify(topics, lengths, METHOD, n_temperatures=TEMPERATURES, random_state=0)
 
 
 def test_of_one_model_in_words(zoo):
-    found = by_the_library(zoo)
-    lines = certified("truth.npz", cwd=zoo).out.splitlines()
+    found, lines = by_the_library(zoo), certified("truth.npz", cwd=zoo).out.splitlines()
     place = lines.index(
         f"certificate: of {N_DOCUMENTS} documents simulated from the model, the mean log p is "
         "between"

@@ -1,16 +1,14 @@
-"""Where `evaluate` takes words and documents from."""
-
 import shutil
 
 import pytest
 
-from tests.pipeline.scoring.support import failed, succeeded
+from tests.pipeline.scoring.support import failed
 from tests.pipeline.support import call
 
 
 def test_a_model_without_words_takes_them_from_a_file_or_from_the_documents(zoo):
     def scored(*argv):
-        outcome = succeeded(call("evaluate", *argv, "--threads", 1, "--json", cwd=zoo))
+        outcome = call("evaluate", *argv, "--threads", 1, "--json", cwd=zoo).succeeded()
         return outcome.result["log_likelihood"], outcome.err
 
     expected, _ = scored("model.npz", "--counts", "docs.jsonl")
@@ -21,8 +19,7 @@ def test_a_model_without_words_takes_them_from_a_file_or_from_the_documents(zoo)
     assert by_order == pytest.approx(scored("model.npz", "--counts", "docs.mtx")[0], rel=1e-6)
     assert "lda-c does not name its words: taken for those of docs.mtx, in their order\n" in said
     # The vocabulary beside the documents is theirs, whatever the model's is.
-    words = (zoo / "words.txt").read_text().split()
-    (zoo / "reversed.txt").write_text("\n".join(reversed(words)))
+    (zoo / "reversed.txt").write_text("\n".join(reversed((zoo / "words.txt").read_text().split())))
     argv = ("lda-c", "--counts", "docs.mtx", "--vocabulary", "reversed.txt")
     assert scored(*argv)[0] != pytest.approx(by_order, rel=1e-3)
     (zoo / "docs.vocab").unlink()
@@ -59,10 +56,10 @@ def test_models_need_documents(zoo):
 
 def test_a_run_and_its_own_file_are_one_model(tiny):
     shutil.copy(tiny / "runs/tiny/model.npz", tiny / "copy.npz")
-    alone = succeeded(call("evaluate", "tiny", "--json", cwd=tiny)).result
+    alone = call("evaluate", "tiny", "--json", cwd=tiny).succeeded().result
     for documents in ((), ("--articles", "articles"), ("--counts", "runs/tiny/corpus")):
         argv = ("evaluate", "tiny", "copy.npz", *documents, "--threads", 1, "--json")
-        result = succeeded(call(*argv, cwd=tiny)).result
+        result = call(*argv, cwd=tiny).succeeded().result
         assert [row["run"] for row in result["models"]] == ["tiny", None]
         for row in result["models"]:
             for key in set(row) - {"run", "model"}:  # all figures
@@ -76,12 +73,11 @@ def test_a_run_and_its_own_file_are_one_model(tiny):
 
 
 def test_no_run_among_the_models_saw_a_document(tiny):
-    """A second run with another split: its training part is left out of the first's test part."""
     argv = ("--articles", "articles", "--topics", 2, "--seed", 6, "--threads", 1, "--no-below", 1)
     argv += ("--documents", "article", "--no-above", 1, "--bigrams", "none", "--test", 0.05)
-    succeeded(call("train", "--run", "second", *argv, cwd=tiny))
-    first = succeeded(call("evaluate", "tiny", "--json", cwd=tiny)).result
-    both = succeeded(call("evaluate", "tiny", "second", "--json", cwd=tiny)).result
+    call("train", "--run", "second", *argv, cwd=tiny).succeeded()
+    first = call("evaluate", "tiny", "--json", cwd=tiny).succeeded().result
+    both = call("evaluate", "tiny", "second", "--json", cwd=tiny).succeeded().result
     assert 0 < both["left_out"] == first["documents"] - both["documents"]
     shares = {row["model"]: row["unknown_share"] for row in both["models"]}
     assert shares["second"] > shares["tiny"] == first["unknown_share"]  # it knows no bigrams

@@ -1,5 +1,3 @@
-"""What `evaluate` prints and writes."""
-
 import math
 
 import numpy as np
@@ -10,14 +8,14 @@ from evaluation import log_likelihood
 from models import LDATopics, SavedModel, load_model, save_model
 from pipeline.scoring.table import print_evaluation
 from tests.evaluation.registry import names_of
-from tests.pipeline.scoring.support import counts_of, failed, succeeded
+from tests.pipeline.scoring.support import counts_of, failed
 from tests.pipeline.support import call
 
 
 def test_the_table(zoo):
     argv = ("model.npz", "truth.npz", "--counts", "docs.jsonl", "--threads", 1)
-    result = succeeded(call("evaluate", *argv, "--json", cwd=zoo)).result
-    lines = succeeded(call("evaluate", *argv, cwd=zoo)).out.splitlines()
+    result = call("evaluate", *argv, "--json", cwd=zoo).succeeded().result
+    lines = call("evaluate", *argv, cwd=zoo).succeeded().out.splitlines()
     assert lines[0] == "completion (plug-in) on 60 documents, docs.jsonl"
     rows = [line.split() for line in lines if line.startswith(("model.npz", "truth.npz"))]
     assert [row[0] for row in rows] == ["model.npz", "truth.npz", "model.npz"]
@@ -32,7 +30,7 @@ def test_the_table(zoo):
 def test_one_article_has_no_errors(zoo, capsys):
     (zoo / "one.jsonl").write_text((zoo / "docs.jsonl").read_text().splitlines()[0])
     argv = ("model.npz", "truth.npz", "--counts", "one.jsonl", "--threads", 1, "--json")
-    result = succeeded(call("evaluate", *argv, cwd=zoo)).result
+    result = call("evaluate", *argv, cwd=zoo).succeeded().result
     (difference,) = result["differences"]
     assert difference["standard_error"] is difference["probability"] is difference["z"] is None
     print_evaluation(result)
@@ -44,7 +42,7 @@ def test_a_line_a_document(zoo):
         (zoo / "docs.jsonl").read_text() + '{"id": "e\\tmpty", "counts": {}}\n'
     )
     argv = ("evaluate", "--counts", "with.jsonl", "--threads", 1, "--per-document", "out.tsv")
-    one = succeeded(call(*argv, "model.npz", "--json", cwd=zoo)).result
+    one = call(*argv, "model.npz", "--json", cwd=zoo).succeeded().result
     assert one["empty_documents"] == 1
     head, *lines = (zoo / "out.tsv").read_text().splitlines()
     assert head.split("\t") == [
@@ -56,9 +54,9 @@ def test_a_line_a_document(zoo):
     assert rows[-1][1:4] == ["0", "0.0", "0.0"]
     assert sum(int(row[1]) for row in rows) == one["tokens_scored"]
     assert math.fsum(float(row[2]) for row in rows) == pytest.approx(one["log_likelihood"])
-    plain = succeeded(call(*argv, "model.npz", cwd=zoo)).out
+    plain = call(*argv, "model.npz", cwd=zoo).succeeded().out
     assert "left out: 1 document without a token to score" in plain
-    succeeded(call(*argv, "model.npz", "truth.npz", cwd=zoo))
+    call(*argv, "model.npz", "truth.npz", cwd=zoo).succeeded()
     lines = (zoo / "out.tsv").read_text().splitlines()
     assert [line.split("\t")[-1] for line in lines] == [
         *("model", *["model.npz"] * 61, *["truth.npz"] * 61)
@@ -67,21 +65,19 @@ def test_a_line_a_document(zoo):
 
 def test_sampling_error_is_said_where_there_is_one(zoo):
     argv = ("evaluate", "model.npz", "--counts", "docs.jsonl", "--threads", 1)
-    result = succeeded(call(*argv, "--samples", 3, "--json", cwd=zoo)).result
+    result = call(*argv, "--samples", 3, "--json", cwd=zoo).succeeded().result
     assert result["nats_per_word_monte_carlo_standard_error"] > 0
-    plain = succeeded(call(*argv, "--samples", 3, cwd=zoo)).out
-    assert "\nMonte Carlo standard error " in plain
+    assert "\nMonte Carlo standard error " in call(*argv, "--samples", 3, cwd=zoo).succeeded().out
     for more in (("--method", "variational-bound"), ("--samples", 1)):
-        assert "Monte Carlo" not in succeeded(call(*argv, *more, cwd=zoo)).out
+        assert "Monte Carlo" not in call(*argv, *more, cwd=zoo).succeeded().out
 
 
 @pytest.mark.parametrize("method", names_of(LDATopics))
 def test_every_method(zoo, method):
-    lines = (zoo / "docs.jsonl").read_text().splitlines()[:4]
-    (zoo / "few.jsonl").write_text("\n".join(lines))
+    (zoo / "few.jsonl").write_text("\n".join((zoo / "docs.jsonl").read_text().splitlines()[:4]))
     argv = ("model.npz", "truth.npz", "--counts", "few.jsonl", "--threads", 1, "--json")
     options = ("--method", method, "--samples", 20)
-    result = succeeded(call("evaluate", *argv, *options, cwd=zoo)).result
+    result = call("evaluate", *argv, *options, cwd=zoo).succeeded().result
     assert result["method"] == method
     rows = {row["model"]: row for row in result["models"]}
     expected = log_likelihood(
@@ -101,7 +97,7 @@ def test_a_wanted_standard_error(zoo):
     argv = ("evaluate", "model.npz", "--counts", "docs.jsonl", "--threads", 1, "--per-document")
     options = ("--method", "left-to-right-sequential", "--samples", 10)
     for target, smaller in ((0.4, False), (0.1, True)):
-        succeeded(call(*argv, "out.tsv", *options, "--target-se", target, cwd=zoo))
+        call(*argv, "out.tsv", *options, "--target-se", target, cwd=zoo).succeeded()
         rows = [line.split("\t") for line in (zoo / "out.tsv").read_text().splitlines()[1:]]
         errors = np.array([float(row[3]) for row in rows])
         assert np.median(errors) <= 1.2 * target
@@ -118,7 +114,7 @@ def test_exact_that_costs_too_much(zoo):
 
 def test_what_the_result_of_one_model_holds(zoo):
     argv = ("evaluate", "model.npz", "--counts", "docs.jsonl", "--threads", 1, "--json")
-    result = succeeded(call(*argv, cwd=zoo)).result
+    result = call(*argv, cwd=zoo).succeeded().result
     assert result["model"] == "model.npz"
     assert result["run"] is None
     assert (result["topics"], result["words"]) == (3, 30)

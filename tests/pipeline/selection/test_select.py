@@ -1,5 +1,3 @@
-"""`select`: a run for each K on one corpus, what is said of them, and going on after an end."""
-
 import json
 import math
 import os
@@ -31,7 +29,6 @@ pytestmark = pytest.mark.slow
 SETTINGS = tuple(
     TINY[i + j] for i in range(0, len(TINY), 2) if TINY[i] != "--topics" for j in (0, 1)
 )
-"""Of the tiny runs, less the number of topics."""
 
 
 def select(*argv, cwd, **environment):
@@ -42,14 +39,11 @@ def select(*argv, cwd, **environment):
 def selected_once(tiny_finished, tmp_path_factory):
     directory = tmp_path_factory.mktemp("selected")
     shutil.copytree(tiny_finished, directory, dirs_exist_ok=True)
-    outcome = select("--topics", "4,2", "--test", 0.2, "--json", cwd=directory)
-    assert outcome.code == 0, outcome.err
-    return directory, outcome
+    return directory, select("--topics", "4,2", "--test", 0.2, "--json", cwd=directory).succeeded()
 
 
 @pytest.fixture
 def selected(selected_once, tmp_path):
-    """A copy of a finished choice between 2 and 4 topics."""
     return shutil.copytree(selected_once[0], tmp_path / "selected")
 
 
@@ -84,8 +78,7 @@ def test_the_table_is_what_the_runs_come_to(selected_once):
     difference = paired_difference(estimates[other["topics"]], estimates[best["topics"]])
     assert other["difference_to_best"] == pytest.approx(difference.nats_per_word)
     assert other["difference_standard_error"] == pytest.approx(difference.standard_error)
-    assert result["scored"] == "test"
-    assert result["articles"] == estimates[2].n_documents
+    assert (result["scored"], result["articles"]) == ("test", estimates[2].n_documents)
     assert result["tokens_scored"] == estimates[2].total_tokens
 
 
@@ -104,8 +97,7 @@ def test_a_run_is_the_same_as_one_that_train_makes(selected):
     runs = selected / "runs"
     one, other = (runs / name / "model.npz" for name in ("four", "select-online/topics-4"))
     assert arrays_of(one) == arrays_of(other)
-    hashes = {Corpus.load(model.parent / "corpus").content_hash for model in (one, other)}
-    assert len(hashes) == 1
+    assert len({Corpus.load(model.parent / "corpus").content_hash for model in (one, other)}) == 1
 
 
 def test_the_text_is_counted_once(selected):
@@ -117,8 +109,7 @@ def test_the_text_is_counted_once(selected):
     assert corpora[0]
     # The copy of the fixture is no link any more: what counts is that a third run makes no corpus.
     with mock.patch("pipeline.training.train.make_corpus", side_effect=AssertionError):
-        outcome = select("--topics", "2,3,4", "--test", 0.2, "--json", cwd=selected)
-    assert outcome.code == 0, outcome.err
+        select("--topics", "2,3,4", "--test", 0.2, "--json", cwd=selected).succeeded()
     third = {file.stat().st_ino for file in selected.glob("runs/select-online/topics-3/corpus/*")}
     assert third in corpora
 
@@ -126,37 +117,33 @@ def test_the_text_is_counted_once(selected):
 def test_the_same_command_again_trains_nothing(selected):
     before = files_of(selected / "runs")
     with mock.patch.object(command, "train", side_effect=AssertionError):
-        outcome = select("--topics", "2,4", "--test", 0.2, "--json", cwd=selected)
-    assert outcome.code == 0, outcome.err
+        outcome = select("--topics", "2,4", "--test", 0.2, "--json", cwd=selected).succeeded()
     assert "2 of 2 runs are done" in outcome.err
     assert files_of(selected / "runs") == before
 
 
 def test_without_a_seed_the_one_that_was_drawn_is_taken_again(selected):
-    argv = [each for each in SETTINGS if each not in ("--seed", "5")]
-    seeds = []
+    argv, seeds = [each for each in SETTINGS if each not in ("--seed", "5")], []
     for topics in ("2", "2,3"):
-        outcome = call("select", *argv, "--topics", topics, "--name", "x", "--json", cwd=selected)
-        assert outcome.code == 0, outcome.err
+        outcome = call(
+            "select", *argv, "--topics", topics, "--name", "x", "--json", cwd=selected
+        ).succeeded()
         seeds += [row["seeds"] for row in outcome.result["rows"]]
     assert seeds[0] == seeds[1] == seeds[2]
 
 
 def test_more_seeds(selected):
-    outcome = select("--topics", "2,4", "--test", 0.2, "--seeds", 2, "--json", cwd=selected)
-    assert outcome.code == 0, outcome.err
+    argv = ("--topics", "2,4", "--test", 0.2, "--seeds", 2, "--json")
+    outcome = select(*argv, cwd=selected).succeeded()
     for row in outcome.result["rows"]:
         assert row["seeds"] == [5, 6]
         assert [run.rpartition("/")[2] for run in row["runs"]] == [
-            f"topics-{row['topics']}",
-            f"topics-{row['topics']}-2",
+            *(f"topics-{row['topics']}", f"topics-{row['topics']}-2")
         ]
         parts = parts_of(selected / row["runs"][0])
         nats = [
             log_likelihood(
-                load_model(selected / run / "model.npz").topics,
-                parts.test.counts,
-                "completion",
+                *(load_model(selected / run / "model.npz").topics, parts.test.counts, "completion"),
                 random_state=0,
             ).nats_per_word
             for run in row["runs"]
@@ -169,8 +156,7 @@ def test_more_seeds(selected):
 def test_processes_change_no_bit(selected):
     argv = ("--topics", "2,3,4", "--test", 0.2, "--name", "several", "--threads", 2)
     with mock.patch.object(command, "TOKENS_WORTH_A_PROCESS", 0):
-        outcome = select(*argv, cwd=selected)
-    assert outcome.code == 0, outcome.err
+        select(*argv, cwd=selected).succeeded()
     for k in (2, 4):
         one, other = (
             selected / f"runs/select-{name}/topics-{k}/model.npz" for name in ("online", "several")
@@ -181,8 +167,7 @@ def test_processes_change_no_bit(selected):
 def test_gibbs_sampling_too(selected):
     argv = [each for each in SETTINGS if each not in ("--batch-size", "10")]
     argv += ["--model", "gibbs", "--topics", "2,3", "--max-passes", "8"]
-    outcome = call("select", *argv, "--json", cwd=selected)
-    assert outcome.code == 0, outcome.err
+    outcome = call("select", *argv, "--json", cwd=selected).succeeded()
     assert outcome.result["path"] == "runs/select-gibbs"
     assert [row["topics"] for row in outcome.result["rows"]] == [2, 3]
 
@@ -211,9 +196,7 @@ def test_interrupted_and_gone_on(selected, number):
     runs = selected / "runs/select-again"
     assert len(list(runs.glob("*/model.npz"))) == number - 1
     assert len(list(runs.glob("*/checkpoints/latest.npz"))) == number
-    outcome = select(*argv, cwd=selected)
-    assert outcome.code == 0, outcome.err
-    assert "going on after" in outcome.err
+    assert "going on after" in select(*argv, cwd=selected).succeeded().err
     for k in (2, 4):
         whole = selected / f"runs/select-online/topics-{k}/model.npz"
         assert arrays_of(runs / f"topics-{k}/model.npz") == arrays_of(whole)
@@ -227,8 +210,7 @@ def test_killed_and_gone_on(selected):
     wait_until(lambda: list(runs.glob("*/model.npz")), 120, "no run was finished")
     process.kill()
     finish(process)
-    outcome = select(*argv, cwd=selected)
-    assert outcome.code == 0, outcome.err
+    select(*argv, cwd=selected).succeeded()
     for k in (2, 4):
         whole = selected / f"runs/select-online/topics-{k}/model.npz"
         assert arrays_of(runs / f"topics-{k}/model.npz") == arrays_of(whole)
@@ -240,40 +222,34 @@ def test_other_settings_are_another_choice(selected):
     outcome = select("--topics", "3", "--test", 0.2, "--json", cwd=selected)
     assert outcome.result["path"] == "runs/select-online"
     before = files_of(selected / "runs")
-    outcome = select("--topics", "2", "--test", 0.3, "--name", "online", cwd=selected)
-    assert outcome.code == 2
-    assert "runs/select-online was begun with test = 0.2, not 0.3" in outcome.error
+    error = select("--topics", "2", "--test", 0.3, "--name", "online", cwd=selected).failed()
+    assert "runs/select-online was begun with test = 0.2, not 0.3" in error
     assert files_of(selected / "runs") == before
 
 
 @pytest.mark.parametrize("name", [(), ("--name", "mended")])
 def test_settings_that_leave_no_word_can_be_mended(selected, name):
     argv = ("--topics", "2,3", "--test", 0.25, *name)
-    outcome = select(*argv, "--no-below", 1000, cwd=selected)
-    assert outcome.code == 3
-    outcome = select(*argv, "--json", cwd=selected)
-    assert outcome.code == 0, outcome.err
+    assert select(*argv, "--no-below", 1000, cwd=selected).code == 3
+    outcome = select(*argv, "--json", cwd=selected).succeeded()
     assert outcome.result["path"] == f"runs/select-{'mended' if name else 'online-2'}"
 
 
 def test_one_at_a_time(selected):
     with writer_lock(selected / "runs/select-online"):
-        outcome = select("--topics", "2,4", "--test", 0.2, cwd=selected)
-    assert outcome.code == 75
-    assert "is being written to by process" in outcome.error
+        error = select("--topics", "2,4", "--test", 0.2, cwd=selected).failed(75)
+        assert "is being written to by process" in error
 
 
 def test_without_early_stopping_the_validation_part_decides(selected):
     argv = ("--topics", "2", "--early-stopping", "none", "--max-passes", 2, "--validation", 0.2)
-    outcome = select(*argv, "--test", 0, "--json", cwd=selected)
-    assert outcome.code == 0, outcome.err
+    outcome = select(*argv, "--test", 0, "--json", cwd=selected).succeeded()
     assert outcome.result["scored"] == "validation"
 
 
 def test_articles_that_are_gone(selected):
     shutil.rmtree(selected / "articles")
-    outcome = select("--topics", "2,4", "--test", 0.2, cwd=selected)
-    assert outcome.code == 0, outcome.err
+    outcome = select("--topics", "2,4", "--test", 0.2, cwd=selected).succeeded()
     assert "articles no longer holds the articles of the runs" in outcome.err
     assert "whole documents as windows" in outcome.out
     result = json.loads((selected / "runs/select-online/select.json").read_text())
@@ -283,8 +259,7 @@ def test_articles_that_are_gone(selected):
 def test_the_table_for_people(selected):
     outcome = select("--topics", "2,4", "--test", 0.2, cwd=selected)
     head, first, second, empty, about, recommendation, where = outcome.out.splitlines()
-    assert head.split()[:2] == ["topics", "perplexity"]
-    assert first.split()[0] == "2"
+    assert (head.split()[:2], first.split()[0]) == (["topics", "perplexity"], "2")
     assert second.split()[0] == "4"
     assert len(first) == len(second) == len(head)
     assert empty == ""
@@ -319,8 +294,7 @@ def test_the_table_for_people(selected):
     ],
 )
 def test_bad_input(tiny, argv, complaint):
-    before = files_of(tiny)
-    outcome = select(*shlex.split(argv), cwd=tiny)
+    before, outcome = files_of(tiny), select(*shlex.split(argv), cwd=tiny)
     assert outcome.code == 2
     assert complaint in outcome.error
     assert {n: c for n, c in files_of(tiny).items() if "select-" not in n} == before
@@ -335,8 +309,7 @@ def test_settings_of_file_and_environment(selected):
     (selected / "pipeline.toml").write_text(
         "[train]\ntopics = 9\nrun = 'x'\ntest = 0.2\n[select]\ntopics = '2,4'\n"
     )
-    outcome = select("--json", cwd=selected)
-    assert outcome.code == 0, outcome.err
+    outcome = select("--json", cwd=selected).succeeded()
     assert outcome.result["path"] == "runs/select-online"
     assert [row["topics"] for row in outcome.result["rows"]] == [2, 4]
     outcome = select("--json", cwd=selected, WIKITOPICS_TOPICS="4,2")
@@ -346,8 +319,7 @@ def test_settings_of_file_and_environment(selected):
 def test_the_url_of_a_store_stays_as_it_is(tmp_path):
     for given_as, kept in (("https://a.org/store", "https://a.org/store"), ("a//b/", "a/b")):
         training = TrainSettings(articles=given_as, runs=str(tmp_path), seed=1, cluster="local:2")
-        selection = open_selection(training, "", 1)
-        settings = selection.settings_of(5, 0)
+        settings = open_selection(training, "", 1).settings_of(5, 0)
         assert (settings.articles, settings.cluster) == (kept, "")
 
 
@@ -369,9 +341,7 @@ def score(n_topics, values, seed=0):
         np.array(values),
         np.zeros(len(values)),
         np.full(len(values), 10),
-        "made up",
-        "sequence",
-        "exact",
+        *("made up", "sequence", "exact"),
     )
     found = coherence([["a", "b"]], Corpus(np.eye(2), ("a", "b"), ("0", "1")), "c_v")
     measures = dict.fromkeys(("c_v", "c_npmi", "u_mass"), found)
@@ -382,10 +352,8 @@ def test_the_smallest_within_a_standard_error_is_recommended():
     # 10 topics are 1 nat worse on each document, for sure; 20 as good as 40, give or take.
     rows = rows_of(
         [
-            score(10, [-71.0, -81.0, -61.0]),
-            score(40, [-70.0, -80.0, -60.0]),
-            score(20, [-71.0, -79.0, -60.1]),
-            score(80, [-75.0, -85.0, -65.0]),
+            *(score(10, [-71.0, -81.0, -61.0]), score(40, [-70.0, -80.0, -60.0])),
+            *(score(20, [-71.0, -79.0, -60.1]), score(80, [-75.0, -85.0, -65.0])),
         ]
     )
     k, sentence = recommend(rows)

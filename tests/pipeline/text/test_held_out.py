@@ -1,12 +1,9 @@
-"""Which documents are held out of a run, mapped or not."""
-
 import numpy as np
 import pytest
 
 from corpora import Corpus, article_of, mapped_split, part_of
 from pipeline.settings import TrainSettings
 from pipeline.text.held_out import held_out_of
-from tests.pipeline.scoring.support import succeeded
 from tests.pipeline.support import call
 
 SETTINGS = TrainSettings(validation=0.2, test=0.3)
@@ -23,16 +20,14 @@ def test_what_a_run_used_is_left_out(seed):
     other = [f"en:{d}#{s}" for d in rng.integers(0, 200, 150) for s in (0, 3)]
     used = {article_of(d) for d in own if part_of(d, 0.2, 0.3) != "test"}
     expected = [d for d in other if article_of(d) not in used]
-    found = held_out_of(corpus_of(other), corpus_of(own), SETTINGS)
-    assert list(found.doc_ids) == expected
+    assert list(held_out_of(corpus_of(other), corpus_of(own), SETTINGS).doc_ids) == expected
     assert 0 < len(expected) < len(other)
 
 
 def test_where_nothing_is_left_out_the_corpus_stays_as_it_is(tmp_path):
     own = corpus_of([f"en:{d}" for d in range(100)])
     of_test = corpus_of([d for d in own.doc_ids if part_of(d, 0.2, 0.3) == "test"])
-    elsewhere = corpus_of([f"de:{d}" for d in range(100)])
-    empty = corpus_of([])
+    elsewhere, empty = corpus_of([f"de:{d}" for d in range(100)]), corpus_of([])
     for corpus in (of_test, elsewhere, empty):
         corpus.save(tmp_path)
         mapped = Corpus.load(tmp_path, mmap=True)
@@ -43,10 +38,10 @@ def test_where_nothing_is_left_out_the_corpus_stays_as_it_is(tmp_path):
 
 def test_evaluate_says_the_same_of_parts_on_disk(tiny, monkeypatch):
     argv = ("evaluate", "tiny", "--threads", 1, "--json")
-    expected = succeeded(call(*argv, cwd=tiny)).result
+    expected = call(*argv, cwd=tiny).succeeded().result
     monkeypatch.setattr(mapped_split, "LARGE_BYTES", 0)
     for _ in range(2):
-        assert succeeded(call(*argv, cwd=tiny)).result == expected
+        assert call(*argv, cwd=tiny).succeeded().result == expected
     (directory,) = (tiny / "runs/tiny/corpus").glob("parts-*")
     (file,) = directory.glob("test/*-indices.npy")
     file.write_bytes(file.read_bytes()[:-1])

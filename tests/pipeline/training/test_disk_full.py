@@ -17,7 +17,6 @@ from tests.pipeline.support import TINY, arrays_of, call, write_jsonl
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 4 MB."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)]
@@ -30,9 +29,7 @@ def small_disk(tmp_path):
 
 
 def fill(disk, left):
-    """Leave so many bytes of the disk free."""
-    ballast = disk / "ballast"
-    status = os.statvfs(disk)
+    ballast, status = disk / "ballast", os.statvfs(disk)
     with ballast.open("wb") as stream:
         stream.write(bytes(status.f_bavail * status.f_frsize - left))
     return ballast
@@ -51,8 +48,7 @@ def test_full_while_downloading(small_disk, tmp_path, left):
     argv = ("download", "--source", "jsonl", "--input", path)
     ballast = fill(small_disk, left)
     refused(*argv, cwd=small_disk)
-    store = ArticleStore(small_disk / "articles")
-    n_kept = 0
+    store, n_kept = ArticleStore(small_disk / "articles"), 0
     if store.exists:
         store.verify()
         n_kept = len(store)
@@ -82,8 +78,7 @@ def test_full_in_the_text_stage(small_disk, untouched, tiny_finished, left, thre
 def test_full_while_counting_or_training(small_disk, tiny_finished, left):
     shutil.copytree(tiny_finished / "articles", small_disk / "articles")
     argv = ("train", "--run", "full", *TINY)
-    ballast = fill(small_disk, left)
-    outcome = call(*argv, cwd=small_disk)
+    ballast, outcome = fill(small_disk, left), call(*argv, cwd=small_disk)
     if outcome.code != 0:
         assert outcome.code == 75, outcome
         assert "the disk is full" in outcome.error
@@ -115,13 +110,9 @@ def test_the_largest_file_allowed(tiny):
     ]
     argv = ["train", "--run", "full", *TINY, "--topics", "200"]
     done = subprocess.run(
-        [*program, *argv],
-        capture_output=True,
-        text=True,
-        cwd=tiny,
-        check=False,
+        [*program, *argv], capture_output=True, text=True, cwd=tiny, check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )
+    )  # fmt: skip
     assert done.returncode == 75, done
     assert "the disk is full" in done.stderr
     assert call(*argv, cwd=tiny).code == 0

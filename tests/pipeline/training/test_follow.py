@@ -32,7 +32,6 @@ from tests.pipeline.support import (
 
 N_ARTICLES = 120
 FOLLOW = ("train", "--follow", "--follow-after", "45", *TINY)
-"""The first articles end in the middle of a shard."""
 
 FEEDER = """
 import sys, time
@@ -79,17 +78,14 @@ if __name__ == "__main__":
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """All articles there from the beginning, and a run `x`."""
     directory = tmp_path_factory.mktemp("undisturbed")
     fill_store(directory / "articles", N_ARTICLES)
-    outcome = call(*FOLLOW, "--run", "x", cwd=directory)
-    assert outcome.code == 0, outcome.err
+    call(*FOLLOW, "--run", "x", cwd=directory).succeeded()
     return directory
 
 
 @pytest.fixture
 def there(undisturbed, tmp_path):
-    """The articles and their tokens, but no run."""
     shutil.copytree(undisturbed / "articles", tmp_path / "articles")
     return tmp_path
 
@@ -120,15 +116,11 @@ def is_at_work(directory, process):
 
 
 def check_the_end(directory, undisturbed):
-    """The outcome is that of the run that nothing disturbed."""
     assert list(ArticleStore(directory / "articles")) == list(
         ArticleStore(undisturbed / "articles")
     )
     assert model_of(directory) == model_of(undisturbed)
     assert looks_of(directory, "x") == looks_of(undisturbed, "x")
-
-
-# --- processes ------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -143,7 +135,6 @@ def test_fed_while_it_learns_terminated_and_the_download_killed(tmp_path, undist
     assert "following a download: " in outcome.err
     assert "checkpoint at " in outcome.err
     assert outcome.error.endswith("give the same command again to go on")
-
     trainer = drive(tmp_path, "train", "--run", "x")
     store = ArticleStore(tmp_path / "articles")
     wait_until(lambda: len(store) == N_ARTICLES, 120, "the feeder is slow")
@@ -151,8 +142,7 @@ def test_fed_while_it_learns_terminated_and_the_download_killed(tmp_path, undist
     assert trainer.poll() is None  # there could be more
     feeder.kill()
     feeder.communicate()
-    outcome = finish(trainer, 60)
-    assert outcome.code == 0, outcome.err
+    outcome = finish(trainer, 60).succeeded()
     assert "going on after " in outcome.err
     assert "the download has ended: 120 articles" in outcome.err
     check_the_end(tmp_path, undisturbed)
@@ -171,8 +161,7 @@ def test_killed_at_random_moments(tmp_path, undisturbed):
             break
         n_killed += 1
     assert n_killed >= 5
-    outcome = finish(drive(tmp_path, *FOLLOW, "--run", "x"))
-    assert outcome.code == 0, outcome.err
+    finish(drive(tmp_path, *FOLLOW, "--run", "x")).succeeded()
     assert finish(feeder).code == 0
     check_the_end(tmp_path, undisturbed)
     assert not [*tmp_path.rglob("*.partial")]
@@ -182,17 +171,12 @@ def test_killed_at_random_moments(tmp_path, undisturbed):
 @pytest.mark.parametrize("pieces", ["120", "1,1,1,1,1,40,75", "44,1,1,74", "50,70"])
 def test_fed_in_any_pieces(tmp_path, undisturbed, pieces):
     feeder = feed(tmp_path, undisturbed, pieces, pause=0.7)
-    outcome = finish(drive(tmp_path, *FOLLOW, "--run", "x"))
-    assert outcome.code == 0, outcome.err
+    finish(drive(tmp_path, *FOLLOW, "--run", "x")).succeeded()
     assert finish(feeder).code == 0
     check_the_end(tmp_path, undisturbed)
 
 
-# --- interruptions, in this process ---------------------------------------------------------------
-
-
 def signalled_at(step, *numbers):
-    """`OnlineLDA.partial_fit` in the course of whose call a signal, or several, arrive."""
     partial_fit, n_calls = OnlineLDA.partial_fit, 0
 
     def partial_fit_with_signals(self, counts):
@@ -212,8 +196,7 @@ def signalled_at(step, *numbers):
 @pytest.mark.parametrize(
     ("number", "step"),
     [
-        (signal.SIGINT, 1),
-        (signal.SIGTERM, 9),
+        *((signal.SIGINT, 1), (signal.SIGTERM, 9)),
         *(
             pytest.param(number, step, marks=pytest.mark.slow)
             for number, step in product((signal.SIGINT, signal.SIGTERM), (1, 4, 9))
@@ -226,9 +209,7 @@ def test_interrupted_in_the_stream_and_resumed(there, undisturbed, number, step)
         outcome = call(*FOLLOW, "--run", "x", cwd=there)
     assert outcome.code == 128 + number
     assert "checkpoint at " in outcome.err
-    outcome = call("train", "--run", "x", cwd=there)
-    assert outcome.code == 0, outcome.err
-    assert "going on after " in outcome.err
+    assert "going on after " in call("train", "--run", "x", cwd=there).succeeded().err
     check_the_end(there, undisturbed)
 
 
@@ -245,8 +226,7 @@ def test_interrupted_at_each_step_and_in_the_passes(there, undisturbed):
 
 
 def test_a_step_that_was_cut_short_leaves_no_checkpoint(there, undisturbed):
-    twice = signalled_at(3, signal.SIGINT, signal.SIGINT)
-    with mock.patch.object(OnlineLDA, "partial_fit", twice):
+    with mock.patch.object(OnlineLDA, "partial_fit", signalled_at(3, signal.SIGINT, signal.SIGINT)):
         outcome = call(*FOLLOW, "--run", "x", cwd=there)
     assert outcome.code == 130
     assert "checkpoint at" not in outcome.err
@@ -266,11 +246,9 @@ def test_what_comes_after_the_end_changes_nothing(there, undisturbed):
     with mock.patch.object(following.DocumentStream, "take", take_last):
         assert call(*FOLLOW, "--run", "x", cwd=there).code == 143
     fill_store(there / "articles", N_ARTICLES + 30)
-    outcome = call(*FOLLOW, "--run", "x", cwd=there)
-    assert outcome.code == 0, outcome.err
+    call(*FOLLOW, "--run", "x", cwd=there).succeeded()
     assert model_of(there) == model_of(undisturbed)
-    outcome = call(*FOLLOW, "--run", "x", cwd=there)
-    assert "its articles have changed since" in outcome.err
+    assert "its articles have changed since" in call(*FOLLOW, "--run", "x", cwd=there).err
 
 
 def test_a_download_that_ends_while_nobody_follows(there, undisturbed):
@@ -280,10 +258,8 @@ def test_a_download_that_ends_while_nobody_follows(there, undisturbed):
         mock.patch.object(OnlineLDA, "partial_fit", signalled_at(4, signal.SIGTERM)),
     ):
         assert call(*FOLLOW, "--run", "x", cwd=there).code == 143
-    provenance = json.loads((there / "runs/x/provenance.json").read_text())
-    assert not provenance["articles"]["settled"]
-    outcome = call(*FOLLOW, "--run", "x", cwd=there)
-    assert outcome.code == 0, outcome.err
+    assert not json.loads((there / "runs/x/provenance.json").read_text())["articles"]["settled"]
+    outcome = call(*FOLLOW, "--run", "x", cwd=there).succeeded()
     assert "the download has ended: 120 articles" in outcome.err
     provenance = json.loads((there / "runs/x/provenance.json").read_text())
     assert (provenance["articles"]["number"], provenance["articles"]["settled"]) == (120, True)
@@ -303,12 +279,8 @@ def test_articles_that_were_replaced_are_noticed(there):
         assert call(*FOLLOW, "--run", "x", cwd=there).code == 130
     shutil.rmtree(there / "articles")
     fill_store(there / "articles", N_ARTICLES, n_words=42)
-    outcome = call(*FOLLOW, "--run", "x", cwd=there)
-    assert outcome.code == 3
-    assert "bring them back, or choose another --run" in outcome.error
-
-
-# --- what is learned ------------------------------------------------------------------------------
+    error = call(*FOLLOW, "--run", "x", cwd=there).failed(3)
+    assert "bring them back, or choose another --run" in error
 
 
 @pytest.mark.parametrize("argv", [("--threads", "2"), ("--batch-size", "10")])
@@ -386,16 +358,14 @@ def test_a_followed_run_is_a_run_like_any_other(undisturbed, tmp_path):
     text = "It is the guitar of a piano."
     result = call("infer", "x", "-", "--json", cwd=directory, stdin=text).result
     assert result["texts"][0]["tokens"] == 2
-    outcome = call(*FOLLOW, "--run", "x", cwd=directory)
-    assert "run x is done" in outcome.err
-    outcome = call(*FOLLOW, "--run", "x", "--topics", 5, cwd=directory)
-    assert (outcome.code, "was begun with topics = 3" in outcome.error) == (2, True)
+    assert "run x is done" in call(*FOLLOW, "--run", "x", cwd=directory).err
+    error = call(*FOLLOW, "--run", "x", "--topics", 5, cwd=directory).failed()
+    assert "was begun with topics = 3" in error
 
 
 def test_fewer_articles_than_wanted_will_do(tmp_path):
     fill_store(tmp_path / "articles", 30)
-    outcome = call(*FOLLOW, "--run", "x", cwd=tmp_path)
-    assert outcome.code == 0, outcome.err
+    outcome = call(*FOLLOW, "--run", "x", cwd=tmp_path).succeeded()
     assert "no download is running: learning from the 30 articles in articles" in outcome.err
     provenance = json.loads((tmp_path / "runs/x/provenance.json").read_text())
     assert (provenance["articles"]["number"], provenance["articles"]["settled"]) == (30, True)
@@ -417,22 +387,17 @@ def test_other_priors_are_resumed_to_the_same_bits(there, argv):
 
 
 def test_each_step_takes_as_many_documents(there):
-    sizes = []
-    partial_fit = OnlineLDA.partial_fit
+    sizes, partial_fit = [], OnlineLDA.partial_fit
 
     def noted(self, counts):
         sizes.append(counts.shape[0])
         return partial_fit(self, counts)
 
     with mock.patch.object(OnlineLDA, "partial_fit", noted):
-        outcome = call(*FOLLOW, "--run", "x", cwd=there)
-    assert outcome.code == 0, outcome.err
+        call(*FOLLOW, "--run", "x", cwd=there).succeeded()
     assert sizes[:-1] == [10] * (len(sizes) - 1)
     assert 0 < sizes[-1] <= 10
     assert sum(sizes) == sum(part_of(f"en:{i + 1}") == "train" for i in range(N_ARTICLES))
-
-
-# --- mistakes -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -445,15 +410,12 @@ def test_each_step_takes_as_many_documents(there):
     ],
 )
 def test_mistakes(tmp_path, argv, code, complaint):
-    outcome = call("train", *argv, cwd=tmp_path)
-    assert outcome.code == code
-    assert complaint in outcome.error
+    assert complaint in call("train", *argv, cwd=tmp_path).failed(code)
 
 
 def test_settings_can_be_mended_until_the_words_are_fixed(there):
     assert call(*FOLLOW, "--run", "x", "--no-below", 10_000, cwd=there).code == 3
-    outcome = call("train", "--run", "x", "--no-below", 1, cwd=there)
-    assert outcome.code == 0, outcome.err
+    call("train", "--run", "x", "--no-below", 1, cwd=there).succeeded()
 
 
 @pytest.mark.parametrize("text", ["true", "True", "false", "maybe", "1"])

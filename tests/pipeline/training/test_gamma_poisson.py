@@ -1,6 +1,3 @@
-"""Gamma-Poisson models from `train` to `evaluate`, by each of their trainers."""
-
-import os
 import shutil
 import signal
 from unittest import mock
@@ -10,19 +7,11 @@ import pytest
 
 from corpora import Corpus
 from evaluation import log_likelihood
-from models import (
-    KLNMF,
-    BetaGammaPFA,
-    GammaPoissonTopics,
-    GaP,
-    LDATopics,
-    SavedModel,
-    load_model,
-    save_model,
-)
+from models import KLNMF, BetaGammaPFA, GammaPoissonTopics, GaP, LDATopics
+from models.saved import SavedModel, load_model, save_model
 from pipeline.settings import TrainSettings
 from pipeline.training.trainers import estimator_of
-from tests.pipeline.support import MADE_UP, THEMES, arrays_of, call, looks_of
+from tests.pipeline.support import MADE_UP, THEMES, arrays_of, call, looks_of, signalled_at
 
 TRAINERS = {"beta-gamma-pfa": BetaGammaPFA, "gap": GaP, "kl-nmf": KLNMF}
 TRAIN = ("train", *MADE_UP, "--model", "gamma-poisson")
@@ -33,8 +22,7 @@ def trained_once(tiny_finished, tmp_path_factory):
     """Made-up articles, an LDA run `tiny`, and a run of each trainer, by its name."""
     directory = shutil.copytree(tiny_finished, tmp_path_factory.mktemp("gamma-poisson") / "tiny")
     for trainer in TRAINERS:
-        outcome = call(*TRAIN, "--run", trainer, "--trainer", trainer, cwd=directory)
-        assert outcome.code == 0, outcome.err
+        call(*TRAIN, "--run", trainer, "--trainer", trainer, cwd=directory).succeeded()
     return directory
 
 
@@ -64,15 +52,8 @@ def test_a_run_like_any_other(trained_once, trainer):
 
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_interrupted_and_resumed_at_other_threads(trained, trainer):
-    iterate = TRAINERS[trainer].iterate
-
-    def interrupted(*args, **kwargs):
-        for number, step in enumerate(iterate(*args, **kwargs), start=1):
-            if number == 3:
-                os.kill(os.getpid(), signal.SIGINT)
-            yield step
-
     argv = (*TRAIN, "--run", "parts", "--trainer", trainer)
+    interrupted = signalled_at(TRAINERS[trainer].iterate, 3, signal.SIGINT)
     with mock.patch.object(TRAINERS[trainer], "iterate", interrupted):
         assert call(*argv, cwd=trained).code == 130
     assert (trained / "runs/parts/checkpoints/latest.npz").exists()
@@ -115,20 +96,13 @@ def test_settings_reach_the_trainers():
     ],
 )
 def test_settings_of_others_are_refused(trained, argv, message):
-    outcome = call(*TRAIN, "--run", "other", *argv, cwd=trained)
-    assert outcome.code == 2
-    assert message in outcome.error
+    assert message in call(*TRAIN, "--run", "other", *argv, cwd=trained).failed()
     assert not (trained / "runs/other").exists()
-
-
-# --- evaluate -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def small(tmp_path):
-    """A model that is LDA given lengths, that LDA, another model, and documents to score."""
-    rng = np.random.default_rng(0)
-    words = tuple(f"word{w}" for w in range(12))
+    rng, words = np.random.default_rng(0), tuple(f"word{w}" for w in range(12))
     topic_word, alpha = rng.dirichlet(np.full(12, 0.5), 2), np.array([0.4, 0.9])
     same = GammaPoissonTopics.from_lda(topic_word, alpha, 0.9)
     other = GammaPoissonTopics(3 * rng.dirichlet(np.full(12, 0.5), 2), [0.7, 0.2], [0.6, 0.9])
@@ -142,9 +116,7 @@ def small(tmp_path):
 
 def evaluated(directory, *argv):
     counts = ("--counts", "docs", "--threads", 1, "--json")
-    outcome = call("evaluate", *argv, *counts, cwd=directory)
-    assert outcome.code == 0, outcome.err
-    return outcome.result
+    return call("evaluate", *argv, *counts, cwd=directory).succeeded().result
 
 
 @pytest.mark.parametrize("convention", ["sequence", "bag"])
@@ -154,14 +126,11 @@ def test_families_compare_given_the_length(small, convention):
     lda, same, other = result["models"]
     assert same["log_likelihood"] == pytest.approx(lda["log_likelihood"], abs=1e-9)
     assert other["log_likelihood"] < lda["log_likelihood"]
-    assert result["convention"] == convention
-    assert result["documents"] == 19
+    assert (result["convention"], result["documents"]) == (convention, 19)
 
 
 def test_a_model_and_what_it_says_of_some_words_are_a_tie(small):
-    """Words that the other does not know are left out, not taken for words without tokens."""
-    saved = load_model(small / "other.npz")
-    kept = np.array([7, 1, 3, 4, 10])
+    saved, kept = load_model(small / "other.npz"), np.array([7, 1, 3, 4, 10])
     words = tuple(saved.vocabulary[w] for w in kept)
     save_model(small / "some.npz", SavedModel(saved.topics.with_words(kept), words))
     argv = ("other.npz", "some.npz", "--method", "exact", "--convention", "bag-and-length")
@@ -175,10 +144,8 @@ def test_a_model_and_what_it_says_of_some_words_are_a_tie(small):
 
 def test_lengths_are_scored_where_asked_for(small):
     argv = ("other.npz", "--method", "exact", "--convention", "bag-and-length")
-    result = evaluated(small, *argv)
-    topics = load_model(small / "other.npz").topics
-    counts = Corpus.load(small / "docs").counts
-    expected = log_likelihood(topics, counts, "exact").total
+    result, topics = evaluated(small, *argv), load_model(small / "other.npz").topics
+    expected = log_likelihood(topics, Corpus.load(small / "docs").counts, "exact").total
     assert result["log_likelihood"] == pytest.approx(expected, rel=1e-12)
     assert result["documents"] == 20  # an empty one says something, too
     outcome = call("evaluate", *argv, "--counts", "docs", cwd=small)
@@ -211,13 +178,11 @@ def test_the_estimators_of_the_paper(small, method):
     ],
 )
 def test_what_a_family_has_not(small, argv, message):
-    outcome = call("evaluate", *argv, "--counts", "docs", cwd=small)
-    assert outcome.code == 2
-    assert message in outcome.error
+    assert message in call("evaluate", *argv, "--counts", "docs", cwd=small).failed()
 
 
 def test_topic_keys_are_of_lda_only(trained):
-    outcome = call("convert", "runs/gap", "keys.txt", "--to", "mallet-topic-keys", cwd=trained)
-    assert (outcome.code, "gap is no LDA" in outcome.error) == (2, True)
-    outcome = call("convert", "runs/gap", "topics.tsv", "--to", "mallet-doc-topics", cwd=trained)
-    assert outcome.code == 0, outcome.err
+    argv = ("convert", "runs/gap", "keys.txt", "--to", "mallet-topic-keys")
+    error = call(*argv, cwd=trained).failed()
+    assert "gap is no LDA" in error
+    call("convert", "runs/gap", "topics.tsv", "--to", "mallet-doc-topics", cwd=trained).succeeded()

@@ -1,5 +1,3 @@
-"""A store that fills is seen as it comes, and is settled once nobody fills it."""
-
 import shutil
 
 import pytest
@@ -44,13 +42,10 @@ def test_once_settled_nothing_is_added(tmp_path):
             assert (each.n_articles, each.is_settled) == (20, True)
 
 
-def test_without_a_store_and_a_download_there_is_nothing_to_wait_for(tmp_path):
+def test_no_store_and_one_with_other_articles_are_refused(tmp_path):
     with pytest.raises(CorpusFormatError, match="no article store"):
         GrowingStore(ArticleStore(tmp_path / "nosuch")).refresh()
     assert not list(tmp_path.iterdir())
-
-
-def test_a_store_with_other_articles_is_refused(tmp_path):
     fill_store(tmp_path / "articles", 20)
     fill_store(tmp_path / "others", 20, n_words=42)
     known = [entry.sha256 for entry in ArticleStore(tmp_path / "others").entries]
@@ -69,8 +64,7 @@ def test_training_documents_come_in_order_and_held_out_ones_never(tiny, n_taken)
     for block in tokens_of(articles, text_settings(SETTINGS), 1):
         for d, name in enumerate(block.doc_ids):
             words = [word for run in block.runs(d) for word in run]
-            row = [words.count(word) for word in vocabulary]
-            part = part_of(name, 0.2, 0.2)
+            row, part = [words.count(word) for word in vocabulary], part_of(name, 0.2, 0.2)
             if part == "train":
                 expected.append(row)
             elif part == "validation":
@@ -78,7 +72,6 @@ def test_training_documents_come_in_order_and_held_out_ones_never(tiny, n_taken)
                 n_before.append(len(expected))
     assert len(expected) > 20
     assert len(held_out) > 5
-
     found = []
     for is_new in stream.read():
         assert is_new

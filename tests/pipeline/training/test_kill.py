@@ -62,6 +62,7 @@ if __name__ == "__main__":
     OnlineLDA.iterate, GibbsLDA.iterate = slowed(OnlineLDA.iterate), slowed(GibbsLDA.iterate)
     sys.exit(main())
 """
+STAGES = ("download", "text", "counting", "training", "saving", "done")
 
 
 def start(directory, *argv, kill_at=0, pause=0.0):
@@ -69,11 +70,7 @@ def start(directory, *argv, kill_at=0, pause=0.0):
     return spawn(*argv, cwd=directory, program=program)
 
 
-STAGES = ("download", "text", "counting", "training", "saving", "done")
-
-
 def stage_of(directory):
-    """How far the files say that the work is."""
     run, manifest = directory / "runs/x", directory / "articles/manifest.jsonl"
     if (run / "model.npz").exists():
         return "done"
@@ -89,7 +86,6 @@ def stage_of(directory):
 
 
 def wait_for(stage, directory, process):
-    """Wait until the process is at work in that stage, or has ended."""
     lock = directory / ("articles/lock" if stage == "download" else "runs/x/lock")
 
     def at_work():
@@ -103,7 +99,6 @@ def wait_for(stage, directory, process):
 
 
 def stored(directory):
-    """What is committed: shards with a line in the manifest, tokens, corpus, checkpoint."""
     kept = [*directory.glob("articles/tokens/*/*.npz"), *directory.glob("runs/x/corpus/*.npy")]
     store = ArticleStore(directory / "articles")
     if store.exists:
@@ -126,10 +121,8 @@ def prepared(directory):
 
 
 def check_the_end(directory, undisturbed):
-    """One more run of each command, and all is as if nothing had happened."""
     for argv in (DOWNLOAD, TRAIN):
-        outcome = finish(start(directory, *argv))
-        assert outcome.code == 0, outcome.err
+        finish(start(directory, *argv)).succeeded()
     store = ArticleStore(directory / "articles")
     store.verify()
     assert list(store) == list(ArticleStore(undisturbed / "articles"))
@@ -178,8 +171,7 @@ def test_killed_before_random_writes_are_durable(tmp_path, undisturbed, record_p
             shutil.copytree(tmp_path / "tokens", directory / "articles/tokens")
         argv = DOWNLOAD if number < 4 else TRAIN
         kill_at = rng.randint(1, 10) if number < 4 else rng.randint(1, 30)
-        process = start(directory, *argv, kill_at=kill_at)
-        outcome = finish(process)
+        outcome = finish(start(directory, *argv, kill_at=kill_at))
         assert outcome.code in (0, -signal.SIGKILL), outcome.err
         if outcome.code:
             killed[stage_of(directory)] += 1
@@ -214,8 +206,7 @@ def test_gibbs_sampling_killed_at_random_moments(tmp_path, undisturbed):
         killed.append(outcome)
     assert len(killed) >= 2
     assert any("going on after " in outcome.err for outcome in killed)
-    outcome = finish(start(directory, *argv, "--run", "x"))
-    assert outcome.code == 0, outcome.err
+    finish(start(directory, *argv, "--run", "x")).succeeded()
     one, other = (arrays_of(directory / "runs" / run / "model.npz") for run in ("x", "whole"))
     assert one == other
     assert looks_of(directory, "x") == looks_of(directory, "whole")
@@ -243,8 +234,7 @@ def test_a_signal_from_outside(tmp_path, undisturbed, number, stage):
     assert outcome.error.endswith("what was done is kept: give the same command again to go on")
     if stage == "training":
         assert (directory / "runs/x/checkpoints/latest.npz").exists()
-    outcome = finish(start(directory, *TRAIN))
-    assert outcome.code == 0
+    outcome = finish(start(directory, *TRAIN)).succeeded()
     if stage == "training":
         assert "going on after " in outcome.err
     expected = arrays_of(undisturbed / "runs/x/model.npz")

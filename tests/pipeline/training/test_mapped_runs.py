@@ -9,7 +9,6 @@ from corpora import mapped_split
 from models import load_model
 from pipeline.cache.results import ResultCache
 from pipeline.runs.run_directory import RunDirectory
-from tests.pipeline.scoring.support import succeeded
 from tests.pipeline.support import TINY, call
 
 QUICK = ("--threads", 1, "--documents", 2, "--scored", 5, "--page-only")
@@ -21,7 +20,6 @@ def _parts_on_disk(monkeypatch):
 
 
 def without_times(value):
-    """What a report's page says, without what differs between two runs of the same settings."""
     if isinstance(value, dict):
         return {k: without_times(v) for k, v in value.items() if "second" not in k}
     return [without_times(each) for each in value] if isinstance(value, list) else value
@@ -29,7 +27,7 @@ def without_times(value):
 
 @pytest.mark.usefixtures("_parts_on_disk")
 def test_training_gives_the_same_model(tiny):
-    succeeded(call("train", "--run", "mapped", *TINY, cwd=tiny))
+    call("train", "--run", "mapped", *TINY, cwd=tiny).succeeded()
     mapped, known = (load_model(tiny / "runs" / name / "model.npz") for name in ("mapped", "tiny"))
     assert list((tiny / "runs/mapped/corpus").glob("parts-*/train/header.json"))
     assert not list((tiny / "runs/tiny/corpus").glob("parts-*"))
@@ -42,7 +40,7 @@ def test_training_gives_the_same_model(tiny):
     # On from the corpus alone, as after an interruption.
     (tiny / "runs/mapped/model.npz").unlink()
     (tiny / "runs/mapped/checkpoints/latest.npz").unlink()
-    succeeded(call("train", "--run", "mapped", "--threads", 1, cwd=tiny))
+    call("train", "--run", "mapped", "--threads", 1, cwd=tiny).succeeded()
     again = load_model(tiny / "runs/mapped/model.npz")
     assert np.array_equal(again.topics.topic_word, known.topics.topic_word)
     mapped_run, run = (RunDirectory(tiny / "runs" / name) for name in ("mapped", "tiny"))
@@ -53,7 +51,7 @@ def test_training_gives_the_same_model(tiny):
 def test_a_report_says_the_same(tiny, monkeypatch):
     def reported():
         ResultCache().clear()
-        succeeded(call("report", "tiny", *QUICK, cwd=tiny))
+        call("report", "tiny", *QUICK, cwd=tiny).succeeded()
         text = (tiny / "runs/tiny/report.html").read_text("utf-8")
         start = text.index('id="page-data">') + len('id="page-data">')
         return without_times(json.loads(text[start : text.index("</script>", start)]))

@@ -1,6 +1,3 @@
-"""Topics in which words depend on each other, from `train` to `evaluate`."""
-
-import os
 import shutil
 import signal
 import sys
@@ -13,19 +10,10 @@ import pytest
 
 from corpora import Corpus, split
 from evaluation import log_likelihood, methods
-from models import (
-    FixedLengthPoissonMRF,
-    LDATopics,
-    LPMRFClusters,
-    LPMRFMixture,
-    LPMRFTopicModel,
-    LPMRFTopics,
-    PoissonMRFState,
-    SavedModel,
-    load_model,
-    save_model,
-)
+from models import FixedLengthPoissonMRF, LDATopics, LPMRFMixture, LPMRFTopicModel, PoissonMRFState
 from models.poisson_mrf.field_estimator import LPMRFTrainer
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
+from models.saved import SavedModel, load_model, save_model
 from pipeline.settings import TrainSettings
 from pipeline.training.checkpoint import Checkpoint
 from pipeline.training.trainers import estimator_of
@@ -38,12 +26,35 @@ from tests.pipeline.support import (
     finish,
     looks_of,
     metrics_of,
+    signalled_at,
     spawn,
 )
 
 KINDS = {"gibbs": LPMRFTopics, "moves": LPMRFTopics, "mixture": LPMRFClusters}
 TRAIN = ("train", *MADE_UP, "--model", "poisson-mrf", "--penalty", "0.05", "--max-passes", "4")
 LDA_ROUNDS = 10
+DRIVER = """
+import os, signal, sys
+import pipeline.training.train as training
+from models import LPMRFMixture, LPMRFTopicModel
+from models.poisson_mrf.field_estimator import LPMRFTrainer
+from pipeline.cli import main
+
+if __name__ == "__main__":
+    training.CHECKPOINT_SECONDS = 0.0
+    for kind in (LPMRFTopicModel, LPMRFMixture):
+        kind.__init__.__kwdefaults__.update(n_samples=10, n_temperatures=10)
+    kill_at, iterate = int(sys.argv.pop(1)), LPMRFTrainer.iterate
+
+    def deadly(*args, **kwargs):
+        for number, step in enumerate(iterate(*args, **kwargs), start=1):
+            if number == kill_at:  # the checkpoint is that of the round before
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield step
+
+    LPMRFTrainer.iterate = deadly
+    sys.exit(main())
+"""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -61,17 +72,13 @@ def trained_once(briefly_annealed, tiny_finished, tmp_path_factory):
     """Made-up articles, an LDA run `tiny`, and a run for each way to assign topics, by its name."""
     directory = shutil.copytree(tiny_finished, tmp_path_factory.mktemp("poisson-mrf") / "tiny")
     for name in KINDS:
-        outcome = call(*TRAIN, "--run", name, "--assignments", name, cwd=directory)
-        assert outcome.code == 0, outcome.err
+        call(*TRAIN, "--run", name, "--assignments", name, cwd=directory).succeeded()
     return directory
 
 
 @pytest.fixture
 def trained(trained_once, tmp_path):
     return shutil.copytree(trained_once, tmp_path / "trained")
-
-
-# --- train ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -114,15 +121,8 @@ def test_rounds_with_dependencies_are_looked_at(trained_once, name):
 
 @pytest.mark.parametrize(("name", "n_steps"), [("gibbs", 12), ("moves", 2)])
 def test_interrupted_and_resumed_at_other_threads(trained, name, n_steps):
-    iterate = LPMRFTrainer.iterate
-
-    def interrupted(*args, **kwargs):
-        for number, step in enumerate(iterate(*args, **kwargs), start=1):
-            if number == n_steps:
-                os.kill(os.getpid(), signal.SIGINT)
-            yield step
-
     argv = (*TRAIN, "--run", "parts", "--assignments", name)
+    interrupted = signalled_at(LPMRFTrainer.iterate, n_steps, signal.SIGINT)
     with mock.patch.object(LPMRFTrainer, "iterate", interrupted):
         assert call(*argv, cwd=trained).code == 130
     corpus = Corpus.load(trained / "runs/parts/corpus")
@@ -130,36 +130,11 @@ def test_interrupted_and_resumed_at_other_threads(trained, name, n_steps):
     state = Checkpoint.load(path, corpus.content_hash).state
     assert isinstance(state, PoissonMRFState)
     assert state.n_rounds == n_steps
-    outcome = call("train", "--run", "parts", "--threads", 2, cwd=trained)
-    assert outcome.code == 0, outcome.err
+    outcome = call("train", "--run", "parts", "--threads", 2, cwd=trained).succeeded()
     assert "going on after " in outcome.err
     whole, parts = (arrays_of(trained / "runs" / run / "model.npz") for run in (name, "parts"))
     assert parts == whole
     assert looks_of(trained, "parts") == looks_of(trained, name)
-
-
-DRIVER = """
-import os, signal, sys
-import pipeline.training.train as training
-from models import LPMRFMixture, LPMRFTopicModel
-from models.poisson_mrf.field_estimator import LPMRFTrainer
-from pipeline.cli import main
-
-if __name__ == "__main__":
-    training.CHECKPOINT_SECONDS = 0.0
-    for kind in (LPMRFTopicModel, LPMRFMixture):
-        kind.__init__.__kwdefaults__.update(n_samples=10, n_temperatures=10)
-    kill_at, iterate = int(sys.argv.pop(1)), LPMRFTrainer.iterate
-
-    def deadly(*args, **kwargs):
-        for number, step in enumerate(iterate(*args, **kwargs), start=1):
-            if number == kill_at:  # the checkpoint is that of the round before
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield step
-
-    LPMRFTrainer.iterate = deadly
-    sys.exit(main())
-"""
 
 
 @pytest.mark.slow
@@ -173,8 +148,7 @@ def test_killed_in_one_round_after_another(trained, name, rounds):
         program = [sys.executable, str(trained / "driver.py"), str(kill_at)]
         outcome = finish(spawn(*argv, cwd=trained, program=program))
         assert outcome.code == -signal.SIGKILL, outcome.err
-    outcome = call(*argv, cwd=trained)
-    assert outcome.code == 0, outcome.err
+    call(*argv, cwd=trained).succeeded()
     whole, parts = (arrays_of(trained / "runs" / run / "model.npz") for run in (name, "x"))
     assert parts == whole
     assert looks_of(trained, "x") == looks_of(trained, name)
@@ -197,11 +171,10 @@ def test_settings_reach_the_trainers():
 
 
 def test_the_most_rounds_there_can_be():
-    rounds = {
+    assert {
         name: most_passes(TrainSettings(model="poisson-mrf", assignments=name, max_passes=7))
         for name in KINDS
-    }
-    assert rounds == {"gibbs": LDA_ROUNDS + 7, "moves": 21, "mixture": 14}
+    } == {"gibbs": LDA_ROUNDS + 7, "moves": 21, "mixture": 14}
     assert most_passes(TrainSettings(max_passes=7)) == 7
 
 
@@ -225,40 +198,34 @@ def most_passes(settings):
     ],
 )
 def test_settings_that_cannot_be(trained, argv, message):
-    outcome = call(*TRAIN, "--run", "other", *argv, cwd=trained)
-    assert outcome.code == 2
-    assert message in outcome.error
+    assert message in call(*TRAIN, "--run", "other", *argv, cwd=trained).failed()
     assert not (trained / "runs/other").exists()
 
 
 def test_more_topics_than_documents(trained):
     for _ in range(2):  # a second time it goes on with the corpus
-        outcome = call(*TRAIN, "--run", "other", "--topics", 100000, cwd=trained)
-        assert outcome.code == 2
-        assert "--topics 100000: --model poisson-mrf needs as many documents" in outcome.error
+        error = call(*TRAIN, "--run", "other", "--topics", 100000, cwd=trained).failed()
+        assert "--topics 100000: --model poisson-mrf needs as many documents" in error
 
 
 @pytest.mark.slow
 def test_numbers_of_topics_are_chosen_by_the_likelihood(trained):
     argv = ("select", *TRAIN[1:], "--assignments", "mixture", "--early-stopping", "none")
     argv = tuple(each for each in argv if each not in ("--topics", "3"))
-    outcome = call(*argv, "--topics", "2,3", "--json", cwd=trained)
-    assert outcome.code == 0, outcome.err
+    outcome = call(*argv, "--topics", "2,3", "--json", cwd=trained).succeeded()
     result = outcome.result
-    assert result["method"] == "exact"
-    assert [row["topics"] for row in result["rows"]] == [2, 3]
+    assert (result["method"], [row["topics"] for row in result["rows"]]) == ("exact", [2, 3])
     assert result["recommended"] in (2, 3)
     assert not any("completion" in line for line in outcome.out.splitlines())
 
 
 def test_what_converts(trained):
-    outcome = call("convert", "runs/gibbs", "keys.txt", "--to", "mallet-topic-keys", cwd=trained)
-    assert (outcome.code, "gibbs is no LDA" in outcome.error) == (2, True)
-    outcome = call("convert", "runs/gibbs", "topics.tsv", "--to", "mallet-doc-topics", cwd=trained)
-    assert outcome.code == 0, outcome.err
-
-
-# --- evaluate -------------------------------------------------------------------------------------
+    argv = ("convert", "runs/gibbs", "keys.txt", "--to", "mallet-topic-keys")
+    error = call(*argv, cwd=trained).failed()
+    assert "gibbs is no LDA" in error
+    call(
+        "convert", "runs/gibbs", "topics.tsv", "--to", "mallet-doc-topics", cwd=trained
+    ).succeeded()
 
 
 @pytest.mark.slow
@@ -269,11 +236,8 @@ def test_the_default_method(trained_once):
     }
     annealing = "annealed-importance-sampling"
     assert methods == {
-        "tiny": "completion",
-        "gibbs": annealing,
-        "moves": annealing,
-        "mixture": "exact",
-    }
+        "tiny": "completion", "gibbs": annealing, "moves": annealing, "mixture": "exact",
+    }  # fmt: skip
     outcome = call("evaluate", "tiny", "gibbs", "moves", "--json", "--threads", 1, cwd=trained_once)
     assert outcome.result["method"] == annealing
     lda, *_ = outcome.result["models"]
@@ -311,9 +275,7 @@ def test_no_method_in_common(small):
 
 @pytest.fixture
 def small(tmp_path):
-    """LDA, the same as Poisson MRFs without edges, such with edges, and documents to score."""
-    rng = np.random.default_rng(0)
-    words = tuple(f"word{w}" for w in range(9))
+    rng, words = np.random.default_rng(0), tuple(f"word{w}" for w in range(9))
     topic_word, alpha = rng.dirichlet(np.full(9, 0.9), 2), np.array([0.4, 0.9])
     phi = np.zeros((9, 9))
     phi[1, 7] = phi[7, 1] = -0.3
@@ -334,9 +296,7 @@ def small(tmp_path):
 
 def evaluated(directory, *argv):
     counts = ("--counts", "docs", "--threads", 1, "--json")
-    outcome = call("evaluate", *argv, *counts, cwd=directory)
-    assert outcome.code == 0, outcome.err
-    return outcome.result
+    return call("evaluate", *argv, *counts, cwd=directory).succeeded().result
 
 
 @pytest.mark.parametrize("convention", ["sequence", "bag"])
@@ -346,18 +306,14 @@ def test_without_edges_they_are_lda(small, convention):
     lda, same, tied = result["models"]
     assert same["log_likelihood"] == pytest.approx(lda["log_likelihood"], rel=1e-10)
     assert abs(tied["log_likelihood"] - lda["log_likelihood"]) > 0.1
-    assert result["convention"] == convention
-    assert same["family"] == "poisson-mrf"
+    assert (result["convention"], same["family"]) == (convention, "poisson-mrf")
 
 
 @pytest.mark.parametrize(
     ("model", "method"),
     [
-        ("tied", "annealed-importance-sampling"),
-        ("tied", "best-split"),
-        ("tied", "exact"),
-        ("tied-mixture", "best-split"),
-        ("tied-mixture", "exact"),
+        *(("tied", "annealed-importance-sampling"), ("tied", "best-split"), ("tied", "exact")),
+        *(("tied-mixture", "best-split"), ("tied-mixture", "exact")),
     ],
 )
 def test_each_method(small, model, method):
@@ -381,9 +337,7 @@ def test_each_method(small, model, method):
 
 
 def test_words_that_another_model_does_not_know(small):
-    """They stay in the field, at the end of its words: no document has them."""
-    saved = load_model(small / "lda.npz")
-    kept = np.array([7, 1, 3, 4, 2])
+    saved, kept = load_model(small / "lda.npz"), np.array([7, 1, 3, 4, 2])
     words = tuple(saved.vocabulary[w] for w in kept)
     topics = LDATopics.from_weights(saved.topics.topic_word[:, kept], [0.4, 0.9])
     save_model(small / "some.npz", SavedModel(topics, words))
@@ -401,8 +355,7 @@ def test_a_corpus_that_lacks_words(small):
     few = Corpus(counts[:, kept], tuple(words[w] for w in kept), tuple(map(str, range(20))))
     few.save(small / "few")
     argv = ("evaluate", "tied.npz", "--counts", "few", "--method", "exact", "--json")
-    found = call(*argv, cwd=small).result["log_likelihood"]
-    dense = counts.toarray()
+    found, dense = call(*argv, cwd=small).result["log_likelihood"], counts.toarray()
     dense[:, np.setdiff1d(np.arange(9), kept)] = 0
     expected = log_likelihood(load_model(small / "tied.npz").topics, dense, "exact").total
     assert found == pytest.approx(expected, rel=1e-12)
@@ -431,9 +384,7 @@ def test_a_corpus_that_lacks_words(small):
     ],
 )
 def test_what_the_family_has_not(small, argv, message):
-    outcome = call("evaluate", *argv.split(), "--counts", "docs", cwd=small)
-    assert outcome.code == 2
-    assert message in outcome.error
+    assert message in call("evaluate", *argv.split(), "--counts", "docs", cwd=small).failed()
 
 
 @pytest.mark.slow

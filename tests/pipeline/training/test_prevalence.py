@@ -1,5 +1,3 @@
-"""Prevalence in blocks, against all documents at once."""
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -14,8 +12,7 @@ from pipeline.training.prevalence import PrevalenceSum, prevalence_in, shares_in
 def test_the_sum_is_that_of_all_documents_to_the_bit(n_topics, at_once):
     rng = np.random.default_rng(n_topics)
     shares = rng.dirichlet(np.full(n_topics, 0.1), 500)
-    n_tokens = rng.integers(0, 300, 500)
-    total = PrevalenceSum(n_topics)
+    n_tokens, total = rng.integers(0, 300, 500), PrevalenceSum(n_topics)
     for first in range(0, 500, at_once):
         total.add(n_tokens[first : first + at_once], shares[first : first + at_once])
     expected = (n_tokens[:, None] * shares).sum(axis=0) / n_tokens.sum()

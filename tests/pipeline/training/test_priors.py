@@ -1,5 +1,3 @@
-"""Eta that is left to the trainer, and topics that starve."""
-
 import tomllib
 from dataclasses import replace
 
@@ -17,12 +15,9 @@ from tests.pipeline.support import TINY_GIBBS, call
 @pytest.mark.parametrize(
     ("model", "trainer", "eta"),
     [
-        ("online", "beta-gamma-pfa", "0.5"),
-        ("gibbs", "beta-gamma-pfa", "0.05"),
-        ("gamma-poisson", "beta-gamma-pfa", "0.1"),
-        ("gamma-poisson", "gap", "auto"),
-        ("gamma-poisson", "kl-nmf", "auto"),
-        ("poisson-mrf", "beta-gamma-pfa", "auto"),
+        *(("online", "beta-gamma-pfa", "0.5"), ("gibbs", "beta-gamma-pfa", "0.05")),
+        *(("gamma-poisson", "beta-gamma-pfa", "0.1"), ("gamma-poisson", "gap", "auto")),
+        *(("gamma-poisson", "kl-nmf", "auto"), ("poisson-mrf", "beta-gamma-pfa", "auto")),
     ],
 )
 def test_the_eta_that_is_recorded(model, trainer, eta):
@@ -30,15 +25,12 @@ def test_the_eta_that_is_recorded(model, trainer, eta):
     assert decided_eta(TrainSettings(model=model, trainer=trainer, eta="0.3")).eta == "0.3"
 
 
-def test_a_run_of_another_eta_is_not_taken_for_that_of_the_default():
+def test_eta_of_runs_that_were_begun_or_are_mended():
     asked = TrainSettings(model="gibbs")
     assert eta_as_begun(replace(asked, eta="0.01"), asked) == "0.05"
     assert eta_as_begun(replace(asked, eta="0.05"), asked) == "0.05"
     assert eta_as_begun(replace(asked, eta="0.1"), asked) == "0.1"  # the default it was begun with
     assert eta_as_begun(replace(asked, eta="0.1"), replace(asked, eta="0.2")) == "0.2"
-
-
-def test_a_run_that_is_mended_with_another_model_has_that_models_eta():
     begun = TrainSettings(model="online", eta="0.5", no_below=9)
     assert _mended(begun, {"model": "gibbs"}).eta == "auto"
     assert _mended(begun, {"no_below": 2}).eta == "0.5"
@@ -48,8 +40,7 @@ def test_a_run_that_is_mended_with_another_model_has_that_models_eta():
 def test_runs_of_different_eta_are_different_runs(untouched):
     eta_of = {}
     for argv in (("--eta", "0.01"), ()):
-        outcome = call("train", *argv, *TINY_GIBBS, "--json", cwd=untouched)
-        result = outcome.result
+        result = call("train", *argv, *TINY_GIBBS, "--json", cwd=untouched).result
         assert result["starving"] in range(len(result["topics"]) + 1)
         settings = tomllib.loads((untouched / result["path"] / "settings.toml").read_text())
         eta_of[result["run"]] = settings["train"]["eta"]

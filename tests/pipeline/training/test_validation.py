@@ -1,5 +1,3 @@
-"""Validation checks: when, what is written down, when they end training, which model is kept."""
-
 import math
 import os
 import signal
@@ -38,9 +36,6 @@ def validation_counts(run):
     return split(Corpus.load(run / "corpus"), 0.1, 0.1).validation.counts
 
 
-# --- what is written down -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("model", ["online", "gibbs"])
 def test_what_a_look_says(tiny_gibbs, model):
     run = "gibbs" if model == "gibbs" else "tiny"
@@ -55,8 +50,7 @@ def test_what_a_look_says(tiny_gibbs, model):
         assert line["passes"] == pytest.approx(line["documents"] / 43)
     best = accumulate((line["perplexity"] for line in lines), min)
     assert [line["best_perplexity"] for line in lines] == list(best)
-    start = {"documents": 0, "seconds": 0.0}
-    for before, line in pairwise([start, *lines]):
+    for before, line in pairwise([{"documents": 0, "seconds": 0.0}, *lines]):
         n_documents, seconds = (line[n] - before[n] for n in ("documents", "seconds"))
         assert line["documents_per_second"] * seconds == pytest.approx(n_documents)
 
@@ -82,9 +76,7 @@ def test_at_most_so_many_documents_are_looked_at():
     few = sparse.csr_array(np.arange(MAX_CHECKED_DOCUMENTS, dtype=np.int32)[:, None])
     assert validation_sample(few) is few
     for n_docs in (
-        MAX_CHECKED_DOCUMENTS + 1,
-        2 * MAX_CHECKED_DOCUMENTS,
-        7 * MAX_CHECKED_DOCUMENTS + 3,
+        *(MAX_CHECKED_DOCUMENTS + 1, 2 * MAX_CHECKED_DOCUMENTS, 7 * MAX_CHECKED_DOCUMENTS + 3),
     ):
         rows = np.arange(n_docs, dtype=np.int32)
         taken = validation_sample(sparse.csr_array(rows[:, None])).toarray().ravel()
@@ -97,8 +89,7 @@ def test_at_most_so_many_documents_are_looked_at():
 
 @pytest.mark.parametrize("model", ["online", "gibbs"])
 def test_a_look_has_the_bound_too(tiny_gibbs, model):
-    name = "gibbs" if model == "gibbs" else "tiny"
-    run = RunDirectory(tiny_gibbs / "runs" / name)
+    run = RunDirectory(tiny_gibbs / "runs" / ("gibbs" if model == "gibbs" else "tiny"))
     lines, validation = run.metrics(), validation_counts(run.path)
     assert validation.shape[0] <= MIN_BOUND_SAMPLE  # all are in the bound
     best = lines[run.provenance()["best_look"]]
@@ -144,8 +135,7 @@ def test_no_bound_is_no_number():
 def test_the_bound_changes_no_training(tiny):
     found = []
     for run in ("with", "without"):
-        bound = bound_of if run == "with" else lambda *_: {}
-        with mock.patch.object(learning, "bound_of", bound):
+        with mock.patch.object(learning, "bound_of", bound_of if run == "with" else lambda *_: {}):
             assert call("train", "--run", run, *TINY, "--max-passes", 4, cwd=tiny).code == 0
         lines = [
             {n: v for n, v in line.items() if not n.startswith("bound")}
@@ -154,9 +144,6 @@ def test_the_bound_changes_no_training(tiny):
         found.append((arrays_of(tiny / "runs" / run / "model.npz"), lines))
         assert ("bound_perplexity" in metrics_of(tiny, run)[0]) == (run == "with")
     assert found[0] == found[1]
-
-
-# --- which model is kept --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("model", ["online", "gibbs"])
@@ -175,8 +162,6 @@ def test_the_model_is_that_of_the_best_look(tiny_gibbs, model):
 
 
 def scripted(scores, seen):
-    """Completion that comes to these scores, one look after another, and notes the topics."""
-
     def completion(topics, counts, n_threads):
         found = validation_of(topics, counts, n_threads)
         seen.append(topics)
@@ -187,8 +172,7 @@ def scripted(scores, seen):
 
 @pytest.mark.parametrize("model", ["online", "gibbs"])
 def test_where_validation_worsens_the_best_is_kept(tiny, model):
-    scores = [-500.0, -400.0, -300.0, -310.0, -320.0, -330.0, -1.0]
-    seen = []
+    scores, seen = [-500.0, -400.0, -300.0, -310.0, -320.0, -330.0, -1.0], []
     with mock.patch.object(learning, "validation_of", scripted(scores, seen)):
         assert call("train", "--run", "x", *TINY_OF[model], cwd=tiny).code == 0
     assert len(seen) == 6  # three after the best, which is the patience
@@ -211,8 +195,7 @@ def test_where_validation_worsens_the_best_is_kept(tiny, model):
 @pytest.mark.parametrize("model", ["online", "gibbs"])
 def test_the_best_outlives_an_interruption(tiny, model, n_before):
     scores = [-500.0, -400.0, -300.0, -310.0, -320.0, -330.0]
-    whole = []
-    with mock.patch.object(learning, "validation_of", scripted(scores, whole)):
+    with mock.patch.object(learning, "validation_of", scripted(scores, [])):
         assert call("train", "--run", "whole", *TINY_OF[model], cwd=tiny).code == 0
     seen = []
     completion = scripted(scores, seen)
@@ -245,13 +228,9 @@ def test_without_looks_the_last_model_is_kept(tiny, argv):
     assert len(found) == 2
 
 
-# --- when training stops --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("patience", "n_looks"), [(1, 4), (2, 5), (5, 8)])
 def test_patience(tiny, patience, n_looks):
-    scores = [-500.0, -400.0, -300.0] + [-310.0] * 9
-    seen = []
+    scores, seen = [-500.0, -400.0, -300.0] + [-310.0] * 9, []
     with mock.patch.object(learning, "validation_of", scripted(scores, seen)):
         argv = ("--stopping-patience", patience)
         assert call("train", "--run", "x", *TINY, *argv, cwd=tiny).code == 0
@@ -261,8 +240,7 @@ def test_patience(tiny, patience, n_looks):
 @pytest.mark.parametrize(("tolerance", "n_looks"), [(0.0, 10), (2e-3, 9), (5e-3, 4), (0.5, 4)])
 def test_tolerance(tiny, tolerance, n_looks):
     # Each of six checks is better by 0.1 %: within the patience of three by 0.3 %.
-    scores = [-1000.0, *(-999.0 + i for i in range(5)), *[-994.0] * 10]
-    seen = []
+    scores, seen = [-1000.0, *(-999.0 + i for i in range(5)), *[-994.0] * 10], []
     with mock.patch.object(learning, "validation_of", scripted(scores, seen)):
         argv = ("--stopping-tolerance", tolerance)
         assert call("train", "--run", "x", *TINY, *argv, cwd=tiny).code == 0
@@ -270,27 +248,16 @@ def test_tolerance(tiny, tolerance, n_looks):
 
 
 def ticking(seconds):
-    """A clock that goes on by so many seconds each time it is asked."""
     times = count()
     return lambda: next(times) * seconds
 
 
 def settings_of(run, model, **more):
-    of_model = {"batch_size": 10} if model == "online" else {}
     return TrainSettings(
-        articles="articles",
-        run=run,
-        model=model,
-        topics=3,
-        seed=5,
-        threads=1,
-        documents="article",
-        no_below=1,
-        no_above=1.0,
-        bigram_threshold=0.1,
-        early_stopping="time",
-        **(of_model | more),
-    )
+        articles="articles", run=run, model=model, topics=3, seed=5, threads=1, documents="article",
+        no_below=1, no_above=1.0, bigram_threshold=0.1, early_stopping="time",
+        **(({"batch_size": 10} if model == "online" else {}) | more),
+    )  # fmt: skip
 
 
 def test_compiling_is_no_training(tiny):
@@ -308,7 +275,6 @@ def test_compiling_is_no_training(tiny):
 
 
 def due(first, n):
-    """Whole seconds at which checks are due, of a clock that shows each of them."""
     last = first
     for _ in range(n):
         yield last

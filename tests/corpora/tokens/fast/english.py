@@ -1,5 +1,3 @@
-"""The small English model with the components of the text stage."""
-
 import importlib.util
 
 import numpy as np

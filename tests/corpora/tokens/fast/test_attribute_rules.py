@@ -1,5 +1,3 @@
-"""The table against the ruler itself."""
-
 import numpy as np
 import pytest
 import spacy
@@ -34,14 +32,12 @@ def ruled_as_a_whole(ruler, words, tags):
 @given(data=st.data())
 def test_the_table_says_what_the_ruler_says(nlp, data):
     ruler = nlp.get_pipe("attribute_ruler")
-    rules = AttributeRules(ruler)
-    labels = nlp.get_pipe("tagger").labels
+    rules, labels = AttributeRules(ruler), nlp.get_pipe("tagger").labels
     tokens = data.draw(
         st.lists(st.tuples(WORDS, st.sampled_from(sorted(labels))), min_size=1, max_size=8)
     )
     words, tags = [word for word, _ in tokens], [tag for _, tag in tokens]
-    expected = ruled_as_a_whole(ruler, words, tags)
-    masks = rules.masks(words)
+    expected, masks = ruled_as_a_whole(ruler, words, tags), rules.masks(words)
     for i, (word, tag) in enumerate(tokens):
         together = any(
             masks[i - k + j, j] & np.uint64(which) == masks[i - k + j, j]
@@ -69,8 +65,7 @@ def test_places_of_patterns_of_several_tokens():
             [{"DEP": "nsubj"}, {"LOWER": "never"}],
         )
     )
-    assert rules.lengths == {2: 1, 3: 2}
-    assert rules.longest == 3
+    assert (rules.lengths, rules.longest) == ({2: 1, 3: 2}, 3)
     masks = rules.masks(["New", "York", "york", "of", "the", "never"])
     assert masks.tolist() == [[3, 0, 0], [2, 1, 0], [2, 0, 0], [2, 2, 0], [2, 0, 2], [2, 0, 0]]
 
@@ -78,12 +73,9 @@ def test_places_of_patterns_of_several_tokens():
 @pytest.mark.parametrize(
     ("pattern", "named"),
     [
-        ([{"LOWER": "a", "OP": "+"}], "OP"),
-        ([{"NORM": "a"}], "NORM"),
-        ([{"LOWER": {"FUZZY": "a"}}], "FUZZY"),
-        ([{"LENGTH": {">": 3}}], "LENGTH"),
-        ([{"_": {"mine": True}}], "_"),
-        ([{"IS_TITLE": True}], "IS_TITLE"),
+        *(([{"LOWER": "a", "OP": "+"}], "OP"), ([{"NORM": "a"}], "NORM")),
+        *(([{"LOWER": {"FUZZY": "a"}}], "FUZZY"), ([{"LENGTH": {">": 3}}], "LENGTH")),
+        *(([{"_": {"mine": True}}], "_"), ([{"IS_TITLE": True}], "IS_TITLE")),
     ],
 )
 def test_what_it_does_not_know_is_refused(pattern, named):

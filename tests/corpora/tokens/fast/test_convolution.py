@@ -35,7 +35,6 @@ class Network:
         )
 
     def encoded(self, rows):
-        """What the layers make of one text, by loops."""
         pad = np.zeros((self.depth, WIDTH))
         x = np.concatenate([pad, self.embedding[rows].astype(float), pad])
         for weights, bias, scale, shift in zip(
@@ -54,7 +53,6 @@ class Network:
 
 
 def together(texts):
-    """The tokens of all texts, and where each begins."""
     starts = np.cumsum([0, *map(len, texts)])
     return np.concatenate([np.zeros(0, dtype=np.int32), *texts]), starts
 
@@ -62,8 +60,7 @@ def together(texts):
 @pytest.mark.parametrize("tile", [32, 64, 128])
 @pytest.mark.parametrize(("depth", "n_pieces"), [(1, 1), (4, 3), (2, 2)])
 def test_tiles_come_to_what_the_definition_says(tile, depth, n_pieces):
-    network = Network(depth, depth, n_pieces)
-    rng = np.random.default_rng(1)
+    network, rng = Network(depth, depth, n_pieces), np.random.default_rng(1)
     texts = [rng.integers(0, 50, size=n).astype(np.int32) for n in (1, 0, 270, 2, 17, 120, 5, 24)]
     with mock.patch.object(convolution, "TILE", tile):
         tagger = network.tagger()
@@ -81,8 +78,7 @@ def test_tiles_come_to_what_the_definition_says(tile, depth, n_pieces):
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=6), st.integers(0, 2**32))
 def test_no_bit_of_a_text_depends_on_the_others(lengths, seed):
-    network = Network(3)
-    rng = np.random.default_rng(seed)
+    network, rng = Network(3), np.random.default_rng(seed)
     texts = [rng.integers(0, 50, size=n).astype(np.int32) for n in lengths]
     tagger = network.tagger()
     encoded = encode(tagger, *together(texts), network.embedding)

@@ -1,5 +1,3 @@
-"""Chunks against spaCy's tokenizer on whole texts."""
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -39,8 +37,7 @@ def test_tokens_and_their_attributes_are_those_of_whole_texts(nlp, texts):
         rows, start = lexicon.rows_of(texts)
         assert len(start) == len(texts) + 1
         for t, text in enumerate(texts):
-            doc = nlp.tokenizer(text)
-            of_text = rows[start[t] : start[t + 1]]
+            doc, of_text = nlp.tokenizer(text), rows[start[t] : start[t + 1]]
             assert [lexicon.words[f] for f in lexicon.form_of[of_text]] == [w.text for w in doc]
             expected = attributes_as_embedding(doc.to_array(COLUMNS))
             np.testing.assert_array_equal(lexicon.embedding[of_text], expected.reshape(-1, 6))
@@ -50,12 +47,8 @@ def test_tokens_and_their_attributes_are_those_of_whole_texts(nlp, texts):
 @pytest.mark.parametrize(
     "text",
     [
-        "The dogs' ''Title'' was sold.",
-        "the Beatles' '''Help!''' album",
-        "x = (=y)",
-        ": ):\"'",
-        "ol ''When",
-        "( ( ^_^ ) : - ) 8 -)) x. O.o",
+        *("The dogs' ''Title'' was sold.", "the Beatles' '''Help!''' album", "x = (=y)", ": ):\"'"),
+        *("ol ''When", "( ( ^_^ ) : - ) 8 -)) x. O.o"),
     ],
 )
 def test_rules_that_match_across_a_space(nlp, text):
@@ -78,8 +71,7 @@ def test_many_words_are_embedded_the_same_in_any_company(nlp):
     words = [f"word{i}" for i in range(600)]
     together = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
     rows, _ = together.rows_of([" ".join(words)])
-    assert together.n_rows == 600
-    assert together.n_chunks == 600
+    assert (together.n_rows, together.n_chunks) == (600, 600)
     apart = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
     for start in range(0, 600, 7):
         apart.rows_of([" ".join(words[start : start + 7]) + " "])
@@ -91,7 +83,6 @@ def test_what_is_forgotten_is_learned_again(nlp):
     lexicon = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
     before, _ = lexicon.rows_of(["It isn't so."])
     lexicon.clear()
-    assert lexicon.n_rows == 0
-    assert lexicon.n_chunks == 0
+    assert (lexicon.n_rows, lexicon.n_chunks) == (0, 0)
     after, _ = lexicon.rows_of(["It isn't so."])
     np.testing.assert_array_equal(before, after)

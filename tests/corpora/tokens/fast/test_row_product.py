@@ -8,8 +8,7 @@ from corpora.tokens.fast.row_product import RowProductOps
 def test_no_row_depends_on_its_place_or_on_how_many_there_are(width):
     rng = np.random.default_rng(width)
     filters = rng.normal(size=(3 * width, 6 * width)).astype(np.float32)
-    row = rng.normal(size=6 * width).astype(np.float32)
-    ops = RowProductOps()
+    row, ops = rng.normal(size=6 * width).astype(np.float32), RowProductOps()
     alone = ops.gemm(row[None], filters, trans2=True)[0]
     for n_rows in (2, 13, 256):
         x = rng.normal(size=(n_rows, 6 * width)).astype(np.float32)
