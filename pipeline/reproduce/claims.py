@@ -1,11 +1,7 @@
 """Claims: sentences about a result, each with the places where it does not hold."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 REPRODUCED, PARTLY, NOT = "reproduced", "partly reproduced", "not reproduced"
 NOT_COMPARED, NOT_RUN, FAILED = "not compared", "not run", "failed"

@@ -1,10 +1,8 @@
 """Counts for experiments: files of --counts in any format, or the built-in sample."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scipy import sparse
 
@@ -15,13 +13,11 @@ from models.parallel import effective_n_jobs
 from models.saved import DAMAGE
 from pipeline.downloads.download import download
 from pipeline.errors import UsageError, check_exists
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.runs.run_directory import SAMPLE_STORE
 from pipeline.settings import DownloadSettings, TrainSettings
 from pipeline.text.documents import decide_documents, tokens_of
 from pipeline.text.settings import text_settings
-
-if TYPE_CHECKING:
-    from pipeline.reproduce.settings import ReproduceSettings
 
 logger = logging.getLogger(__name__)
 

@@ -1,24 +1,18 @@
 """Declaration of an experiment: what is computed, tabled, drawn and claimed."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import getitem
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipeline.reproduce.tables import grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.claims import Finding
-    from pipeline.reproduce.settings import ReproduceSettings
-    from pipeline.reproduce.tables import Headline, Table
+from pipeline.cache.results import ResultCache
+from pipeline.reproduce.claims import Finding
+from pipeline.reproduce.settings import ReproduceSettings
+from pipeline.reproduce.tables import Headline, Table, grouped
 
 
 class Found(NamedTuple):

@@ -1,10 +1,10 @@
 """All reproduced tables and figures on one page, ours beside the published."""
 
-from __future__ import annotations
-
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -15,19 +15,14 @@ from pipeline.reproduce.claims import (
     NOT_COMPARED,
     NOT_RUN,
     VERDICTS,
+    Finding,
     findings_of,
     is_older,
     verdict_of,
 )
+from pipeline.reproduce.experiment import Experiment, Figure, Paper
 from pipeline.reproduce.papers import PAPERS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from pipeline.reproduce.claims import Finding
-    from pipeline.reproduce.experiment import Experiment, Figure, Paper
-    from pipeline.reproduce.tables import Headline, Table
+from pipeline.reproduce.tables import Headline, Table
 
 logger = logging.getLogger(__name__)
 

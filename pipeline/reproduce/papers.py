@@ -1,7 +1,5 @@
 """The five papers: what they claim, and the experiments that reproduce them."""
 
-from __future__ import annotations
-
 from pipeline.reproduce.aldebakel2022 import topics, trainers
 from pipeline.reproduce.buntine2009 import convergence as buntine_convergence
 from pipeline.reproduce.buntine2009 import model_selection, table_1

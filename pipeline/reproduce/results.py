@@ -1,19 +1,14 @@
 """Results of experiments on disk: what is there, and whether it is what is asked for."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shlex
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pipeline.reproduce.papers import EXPERIMENTS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipeline.reproduce.settings import ReproduceSettings
+from pipeline.reproduce.settings import ReproduceSettings
 
 logger = logging.getLogger(__name__)
 

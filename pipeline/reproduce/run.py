@@ -1,12 +1,10 @@
 """`reproduce`: one experiment, its numbers beside the published ones."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora import writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
@@ -16,11 +14,9 @@ from pipeline.figures.write import write_figures
 from pipeline.reproduce.claims import findings_of
 from pipeline.reproduce.papers import EXPERIMENTS
 from pipeline.reproduce.results import command_of
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.setting_sources import check_least, check_seed
 from pipeline.version import software_version
-
-if TYPE_CHECKING:
-    from pipeline.reproduce.settings import ReproduceSettings
 
 
 def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:

@@ -1,26 +1,21 @@
 """`reproduce --all`: every experiment that has no result yet, and all results on one page."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora import writer_lock
 from corpora.files import atomic_write_text
 from pipeline.errors import TRY_AGAIN, Interrupted, UsageError, exit_code_of, message_of
 from pipeline.reproduce.claims import FAILED
-from pipeline.reproduce.page import Outcome, reproductions_page, views_of
+from pipeline.reproduce.page import ExperimentView, Outcome, reproductions_page, views_of
 from pipeline.reproduce.papers import EXPERIMENTS
 from pipeline.reproduce.results import command_for, command_line, results_in, serves
 from pipeline.reproduce.run import check, reproduce
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.version import software_version
-
-if TYPE_CHECKING:
-    from pipeline.reproduce.page import ExperimentView
-    from pipeline.reproduce.settings import ReproduceSettings
 
 logger = logging.getLogger(__name__)
 

@@ -1,17 +1,13 @@
 """Tables of results: columns over rows, with one way to write a cell for terminal and page."""
 
-from __future__ import annotations
-
 import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    Rows = Sequence[Any]
+Rows = Sequence[Any]
 
 NOTE_WIDTH = 100
 """Characters per line of a note on the terminal."""

@@ -1,13 +1,12 @@
 """Figures 15 and 19 to 21 of Aldebakel et al. 2022: K by coherence, and topics as word clouds."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from corpora import Corpus
 from evaluation import coherence
+from pipeline.cache.results import ResultCache
 from pipeline.figures.style import MUTED
 from pipeline.report.figures.word_clouds import MAX_PANELS, draw_clouds
 from pipeline.report.word_clouds import MAX_WORDS, word_cloud
@@ -16,11 +15,8 @@ from pipeline.reproduce.aldebakel2022.training import MIN_COMPARED, summary
 from pipeline.reproduce.claims import Claim, decided
 from pipeline.reproduce.counts import words_of_counts
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text
-
-if TYPE_CHECKING:
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.settings import ReproduceSettings
 
 NAME = "aldebakel-topics"
 PUBLISHED = {5: 0.539, 10: 0.610, 15: 0.597, 20: 0.639, 25: 0.634, 30: 0.606, 40: 0.589}

@@ -1,21 +1,17 @@
 """Figures 16 and 18 of Aldebakel et al. 2022: online VB with a capped E-step, Gibbs sampling."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pipeline.cache.results import ResultCache
 from pipeline.reproduce.aldebakel2022 import training
 from pipeline.reproduce.aldebakel2022.training import MIN_COMPARED, NEAR, SCORES, summary
 from pipeline.reproduce.claims import Claim, decided
 from pipeline.reproduce.counts import words_of_counts
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, text
-
-if TYPE_CHECKING:
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.settings import ReproduceSettings
 
 NAME = "aldebakel-trainers"
 VB, GIBBS = "VB, cap", "Gibbs, sweeps"

@@ -7,29 +7,22 @@ or a twentieth of fewer than 20,000. Early stopping checks after a pass or more,
 of a word: a round of the E-step updates the distinct words of a document, a sweep all tokens.
 """
 
-from __future__ import annotations
-
 import math
 import time
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from scipy import sparse
 
 from evaluation.scorer import Scorer
-from models import EarlyStopping, GibbsLDA, OnlineLDA
+from models import EarlyStopping, GibbsLDA, LDATopics, OnlineLDA
 from pipeline.cache.keys import EXPERIMENT
+from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.trials import run_trials, trial_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from scipy import sparse
-
-    from models import LDATopics
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.settings import ReproduceSettings
 
 M = TypeVar("M", bound=tuple[Any, ...])
 N_TOPICS, N_RUNS = 20, 5

@@ -6,14 +6,13 @@ measurement depends on all before it and nothing is hidden. The hidden class of 
 posterior sample is then compared with its age.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 from scipy.stats import kruskal
 from sklearn.cluster import KMeans
@@ -25,6 +24,7 @@ from models.allocation.model import AllocationModel
 from models.allocation.particles.posterior_sample import posterior_sample
 from models.allocation.sequence import rate_of
 from pipeline.allocation.letter_pairs import csv_lines
+from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.figures.style import INK, bar_style
 from pipeline.reproduce.cemgil2019.rank_scores import Curves, curve_tables, draw_curves, score_rows
@@ -36,19 +36,11 @@ from pipeline.reproduce.cemgil2019.scores import (
     budget_of,
     score,
 )
-from pipeline.reproduce.claims import finding
+from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, number, rows_of
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text
 from pipeline.reproduce.trials import group_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import ArrayLike
-
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.claims import Finding
-    from pipeline.reproduce.settings import ReproduceSettings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -6,12 +6,11 @@ alternating projected gradients, as in the paper, and coordinate descent, scikit
 no projected gradients any more.
 """
 
-from __future__ import annotations
-
 import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,22 +21,17 @@ from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.model import AllocationModel
 from models.parallel import effective_n_jobs, for_blocks
 from pipeline.allocation.letter_pairs import letter_pairs
+from pipeline.cache.results import ResultCache
 from pipeline.figures.style import series_style
 from pipeline.reproduce.cemgil2019.factor_quality import FLOOR, FactorQuality, factor_quality
 from pipeline.reproduce.cemgil2019.letters import draw_pairs
 from pipeline.reproduce.cemgil2019.projected_gradient_nmf import projected_gradient_nmf
 from pipeline.reproduce.cemgil2019.scores import NAMES, SCORING, Budget, budget_of, in_words
-from pipeline.reproduce.claims import finding
+from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped
 from pipeline.reproduce.trials import group_of, run_trials, trial_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.claims import Finding
-    from pipeline.reproduce.settings import ReproduceSettings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,15 +1,10 @@
 """Sparsity and losses of a factorisation W (I, K) H (K, J) ≈ X (I, J): Cemgil et al. 2019, 5.4."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Floats = NDArray[np.float64]
 

@@ -8,11 +8,10 @@ the effective number of parameters of S alone (Steck & Jaakkola 2002),
 where S₊ counts as one parent of an index that has none, and the 1 beside d_EP is that of λ's prior.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement, pairwise
 from math import comb, prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +21,14 @@ from evaluation.allocation.exact import exact
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import rate_of
+from pipeline.cache.results import ResultCache
 from pipeline.figures.style import BLUE, MUTED, VERMILION
 from pipeline.progress import Progress
 from pipeline.reproduce.cemgil2019.toy import MATRICES
-from pipeline.reproduce.claims import finding
+from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, panels, rows_of
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.claims import Finding
-    from pipeline.reproduce.settings import ReproduceSettings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

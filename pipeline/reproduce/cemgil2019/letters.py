@@ -4,17 +4,17 @@ A small sample of pairs is drawn from a table of many; NMF (a letter has one pro
 a pair and another as the second) is scored against symmetric NMF (one profile), rank by rank.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from models.allocation.model import AllocationModel
 from pipeline.allocation.letter_pairs import letter_pairs
+from pipeline.cache.results import ResultCache
 from pipeline.reproduce.cemgil2019.rank_scores import (
     ENDS,
     Curves,
@@ -30,19 +30,11 @@ from pipeline.reproduce.cemgil2019.scores import (
     budget_of,
     score,
 )
-from pipeline.reproduce.claims import finding
+from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text
 from pipeline.reproduce.trials import group_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import ArrayLike
-
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.claims import Finding
-    from pipeline.reproduce.settings import ReproduceSettings
 
 Ints = NDArray[np.int64]
 

@@ -8,20 +8,21 @@ empty. SMC visits tokens. The paper's VB visits all cells, so that it takes long
 tensors; this one visits only cells that are not empty, and rows of tables that occur.
 """
 
-from __future__ import annotations
-
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache as cached
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from evaluation.allocation.particles import by_particles
 from evaluation.allocation.simulate import draw
+from models.allocation.cell_counts import CellCounts
 from models.allocation.mean_field.coordinate_ascent import MeanField, best_of_starts
 from models.allocation.model import AllocationModel
+from pipeline.cache.results import ResultCache
 from pipeline.figures.style import GRID, series_style
 from pipeline.reproduce.cemgil2019.scores import (
     BY_PARTICLES,
@@ -35,18 +36,11 @@ from pipeline.reproduce.cemgil2019.scores import (
     score,
     with_range,
 )
-from pipeline.reproduce.claims import finding
+from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, numbers, panels, rows_of
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped
 from pipeline.reproduce.trials import group_of, run_trials, trial_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from models.allocation.cell_counts import CellCounts
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.claims import Finding
-    from pipeline.reproduce.settings import ReproduceSettings
 
 NAME = "bam-parafac"
 QUICK: dict[str, Any] = {"ranks": tuple(range(1, 11)), "n_tensors": 3}

@@ -5,15 +5,8 @@ fixed, and the other way round, each by steps along the gradient that are cut of
 length Armijo's rule decides (Lin 2007, algorithms 2 and 4).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
-from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 

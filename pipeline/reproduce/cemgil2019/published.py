@@ -3,8 +3,6 @@
 Two matrices under KL-NMF of rank 1 to 4, for eleven a from 1e-5 to 1e5, with b = a / S₊.
 """
 
-from __future__ import annotations
-
 PUBLISHED = ("exact", "smc", "vb")
 """Methods of `LOG_MARGINAL`."""
 A = tuple(10.0**n for n in range(-5, 6))

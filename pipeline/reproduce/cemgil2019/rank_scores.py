@@ -4,13 +4,14 @@ Shared by Figures 12 and 15 of Cemgil et al. 2019: trials by graph, method, a an
 claims, tables and figures of their scores.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pipeline.cache.results import ResultGroup
 from pipeline.figures.style import INK, series_style
 from pipeline.reproduce.cemgil2019.scores import (
     BY_PARTICLES,
@@ -21,18 +22,10 @@ from pipeline.reproduce.cemgil2019.scores import (
     in_words,
     with_range,
 )
-from pipeline.reproduce.claims import finding
+from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import number, plain
 from pipeline.reproduce.tables import Column, Table, grouped, indexed, text
 from pipeline.reproduce.trials import run_trials
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from pipeline.cache.results import ResultGroup
-    from pipeline.reproduce.claims import Finding
 
 ENDS = ("lowest", "highest")
 LINES = {"smc": ":", WITH_MOVES: "-", "vb": "--"}

@@ -1,22 +1,17 @@
 """Scores of allocation models by exact enumeration, SMC and VB, and their budgets."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from evaluation.allocation.log_marginal import log_marginal
 from evaluation.allocation.particles import by_particles
 from models.allocation.cell_counts import CellCounts
+from models.allocation.model import AllocationModel
 from pipeline.errors import UsageError
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import text
 from pipeline.reproduce.trials import scaled, trial_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from models.allocation.model import AllocationModel
-    from pipeline.reproduce.settings import ReproduceSettings
 
 B = TypeVar("B", bound="Budget")
 WITH_MOVES, SORTED = "smc-moves", "smc-sorted"

@@ -5,31 +5,25 @@ exactly: what are the errors of estimates, and do they prefer the same rank? Bes
 there is SMC that visits tokens sorted by cell, whose variance is far lower.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from models.allocation.model import AllocationModel
+from pipeline.cache.results import ResultCache
 from pipeline.figures.style import BLUE, GREEN, GRID, VERMILION
 from pipeline.reproduce.cemgil2019.published import LOG_MARGINAL, PUBLISHED, RANKS, A
 from pipeline.reproduce.cemgil2019.scores import NAMES, SORTED, Budget, budget_of, highest, score
-from pipeline.reproduce.claims import finding
+from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, number, numbers, rows_of
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped
 from pipeline.reproduce.trials import group_of, run_trials
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.claims import Finding
-    from pipeline.reproduce.settings import ReproduceSettings
 
 Floats = NDArray[np.float64]
 
