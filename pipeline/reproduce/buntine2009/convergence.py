@@ -5,30 +5,24 @@ numbers, and the root mean square of its error tells speed from luck: it falls a
 of the number of samples where an estimator converges to the exact value.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from evaluation.arrays import Floats
 from evaluation.lda.exact import exact
+from pipeline.cache.results import ResultCache
 from pipeline.figures.style import INK
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_document
-from pipeline.reproduce.claims import finding
+from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Headline, Table, grouped, text, text_table
 from pipeline.reproduce.trials import group_of, run_trials, scaled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from evaluation.arrays import Floats
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.claims import Finding
-    from pipeline.reproduce.settings import ReproduceSettings
 
 NAME = "buntine-convergence"
 QUICK: dict[str, Any] = {

@@ -1,18 +1,12 @@
 """Estimators of Buntine 2009, by their names in the paper, and one of ours."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
-
+from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.harmonic_mean import harmonic_mean
 from evaluation.lda.left_to_right import left_to_right_particle, straight_sequential
 from evaluation.lda.left_to_right_sequential import left_to_right_sequential
 from evaluation.lda.mean_field import mean_field_is_1, mean_field_is_2
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from evaluation.estimate import LikelihoodEstimate
 
 REFINED = "LRS refined"
 """Sequential left-to-right estimator of `evaluation.log_likelihood`, which is not in the paper."""

@@ -13,12 +13,11 @@ model continues the best of some random starts, by the variational bound on trai
 single start often merges two true topics and splits another, which costs more than a wrong number.
 """
 
-from __future__ import annotations
-
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -29,25 +28,19 @@ from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.simulate import simulated_documents
 from evaluation.lda.variational_bound import variational_bound
-from models import GibbsLDA
+from models import GibbsLDA, LDATopics
+from pipeline.cache.results import ResultCache
 from pipeline.figures.style import INK, MUTED
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_lengths, draw_topics, zipf_word_prior
-from pipeline.reproduce.claims import finding
+from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text, text_table
 from pipeline.reproduce.trials import group_of, run_trials, scaled
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from models import LDATopics
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.claims import Finding
-    from pipeline.reproduce.settings import ReproduceSettings
-
-    Model = tuple[int, int]
-    """I, the training documents, 0 for the known model; and K."""
+Model = tuple[int, int]
+"""I, the training documents, 0 for the known model; and K."""
 
 NAME = "buntine-model-selection"
 QUICK: dict[str, Any] = {

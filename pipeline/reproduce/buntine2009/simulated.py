@@ -1,17 +1,11 @@
 """Known models: topics drawn from a Dirichlet, and lengths of documents."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from evaluation.arrays import Floats, Ints, Rng
 from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.simulate import simulated_documents
 from models import LDATopics
-
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Rng
 
 ZIPF_OFFSET = 2.7
 """Offset of Mandelbrot's form of Zipf's law, about that of English words."""

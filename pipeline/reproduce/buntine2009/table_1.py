@@ -6,29 +6,23 @@ of L tokens drawn from it, a fresh pair each time. The error of an estimate is i
     (estimate - exact) of -log2 p(document) / L
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from evaluation.arrays import Floats
 from evaluation.lda.exact import exact
+from pipeline.cache.results import ResultCache
 from pipeline.figures.style import MUTED
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_document
-from pipeline.reproduce.claims import finding
+from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text
 from pipeline.reproduce.trials import group_of, run_trials, scaled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from evaluation.arrays import Floats
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.claims import Finding
-    from pipeline.reproduce.settings import ReproduceSettings
 
 NAME = "buntine-table-1"
 QUICK = {"n_pairs": 100}

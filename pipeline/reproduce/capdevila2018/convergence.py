@@ -7,12 +7,13 @@ figure shows the samples and the seconds that each needs.
 The paper scores documents that it trained on, too; here those that are scored are held out.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.reproduce.buntine2009.estimators import REFINED
 from pipeline.reproduce.capdevila2018.documents import draw_rows, whole_counts
@@ -25,7 +26,7 @@ from pipeline.reproduce.capdevila2018.runs import (
     findings,
     last_rows,
 )
-from pipeline.reproduce.counts import corpora_of
+from pipeline.reproduce.counts import Named, corpora_of
 from pipeline.reproduce.experiment import (
     Experiment,
     Figure,
@@ -35,17 +36,9 @@ from pipeline.reproduce.experiment import (
     panels,
     plain,
 )
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text
 from pipeline.reproduce.trials import group_of, scaled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from scipy import sparse
-
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.counts import Named
-    from pipeline.reproduce.settings import ReproduceSettings
 
 NAME = "l2r-convergence"
 LONG, SHORT = (10, 30, 100, 300, 1000, 3000, 10_000), (10, 30, 100, 300, 1000)

@@ -1,14 +1,8 @@
 """Documents of the experiments of Capdevila et al. 2018: which words, and which are scored."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 DRAWING = 1
 """Stream of random numbers that documents are drawn by."""

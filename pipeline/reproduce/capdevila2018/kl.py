@@ -10,15 +10,18 @@ tables therefore also have the mean of p̂_d / p_d - 1, which is 0 for an unbias
 mean and root mean square of log p̂_d - log p_d.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.special import logsumexp
 
+from evaluation.arrays import Floats
 from evaluation.scorer import log_likelihood
+from models import GammaPoissonTopics
+from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.figures.style import MUTED, series_style
 from pipeline.progress import Progress
@@ -34,7 +37,7 @@ from pipeline.reproduce.capdevila2018.runs import (
     findings,
     last_rows,
 )
-from pipeline.reproduce.counts import corpora_of
+from pipeline.reproduce.counts import Named, corpora_of
 from pipeline.reproduce.experiment import (
     Experiment,
     Figure,
@@ -45,19 +48,9 @@ from pipeline.reproduce.experiment import (
     panels,
     plain,
 )
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text
 from pipeline.reproduce.trials import group_of, scaled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from scipy import sparse
-
-    from evaluation.arrays import Floats
-    from models import GammaPoissonTopics
-    from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.counts import Named
-    from pipeline.reproduce.settings import ReproduceSettings
 
 NAME = "l2r-kl"
 SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)

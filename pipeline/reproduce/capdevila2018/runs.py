@@ -4,33 +4,25 @@ Each run of an estimator over all documents depends on the model, the documents 
 so that runs are cached one by one.
 """
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from evaluation.document_blocks import DocumentBlock
 from evaluation.methods import scoring_of
-from models import BetaGammaPFA
+from models import BetaGammaPFA, GammaPoissonTopics
 from models.families import arrays_of, topics_of_arrays
+from pipeline.cache.results import ResultGroup
 from pipeline.progress import Progress
 from pipeline.reproduce.buntine2009.estimators import REFINED
-from pipeline.reproduce.claims import finding
+from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.tables import grouped
 from pipeline.reproduce.trials import run_trials
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from scipy import sparse
-
-    from models import GammaPoissonTopics
-    from pipeline.cache.results import ResultGroup
-    from pipeline.reproduce.claims import Finding
 
 ESTIMATORS = {
     "DS": "direct-sampling",
