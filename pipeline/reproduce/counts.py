@@ -4,6 +4,8 @@ import logging
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from corpora import ArticleStore, CorpusFormatError, Pruning, build_corpus, read_corpus
@@ -169,3 +171,27 @@ def _read_npz(path: str) -> sparse.csr_array:
     if counts.ndim != 2 or data.dtype.kind not in "biuf" or (data < 0).any() or (data % 1).any():
         raise CorpusFormatError(f"{path}: counts must be whole numbers, none negative")
     return counts
+
+
+def whole_counts(counts: sparse.csr_array) -> sparse.csr_array:
+    """Return a copy of counts (D, V) as estimators take them: int64, each entry once, none 0."""
+    documents: sparse.csr_array = sparse.csr_array(counts).astype(np.int64)  # a copy
+    documents.sum_duplicates()
+    documents.eliminate_zeros()
+    return documents
+
+
+def most_frequent_words(counts: sparse.csr_array, n_words: int) -> sparse.csr_array:
+    """Return the columns of the words with most tokens, in their order; all if there are fewer.
+
+    Among words with as many tokens the first ones are taken.
+    """
+    n_tokens = np.asarray(counts.sum(axis=0)).ravel()
+    chosen = np.sort(np.argsort(-n_tokens, kind="stable")[:n_words])
+    return sparse.csr_array(counts[:, chosen])
+
+
+def draw_rows(among: NDArray[np.intp], n_rows: int, seed: int) -> NDArray[np.intp]:
+    """Draw `n_rows` of the row numbers `among`, in order; all if there are no more."""
+    rng = np.random.default_rng([seed, 1])
+    return np.sort(rng.permutation(among)[:n_rows])

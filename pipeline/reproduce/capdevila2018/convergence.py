@@ -16,7 +16,6 @@ from scipy import sparse
 from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.reproduce.buntine2009.estimators import REFINED
-from pipeline.reproduce.capdevila2018.documents import draw_rows, whole_counts
 from pipeline.reproduce.capdevila2018.runs import (
     LEVELS,
     Budget,
@@ -26,7 +25,7 @@ from pipeline.reproduce.capdevila2018.runs import (
     findings,
     last_rows,
 )
-from pipeline.reproduce.counts import Named, corpora_of
+from pipeline.reproduce.counts import Named, corpora_of, draw_rows, whole_counts
 from pipeline.reproduce.experiment import (
     Experiment,
     Figure,

@@ -26,7 +26,6 @@ from pipeline.errors import UsageError
 from pipeline.figures.style import MUTED, series_style
 from pipeline.progress import Progress
 from pipeline.reproduce.buntine2009.estimators import REFINED
-from pipeline.reproduce.capdevila2018.documents import draw_rows, most_frequent_words, whole_counts
 from pipeline.reproduce.capdevila2018.runs import (
     ESTIMATORS,
     LEVELS,
@@ -37,7 +36,13 @@ from pipeline.reproduce.capdevila2018.runs import (
     findings,
     last_rows,
 )
-from pipeline.reproduce.counts import Named, corpora_of
+from pipeline.reproduce.counts import (
+    Named,
+    corpora_of,
+    draw_rows,
+    most_frequent_words,
+    whole_counts,
+)
 from pipeline.reproduce.experiment import (
     Experiment,
     Figure,

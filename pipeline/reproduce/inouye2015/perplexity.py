@@ -26,8 +26,14 @@ from models.poisson_mrf.field_fitting import FieldSettings
 from pipeline.cache.results import ResultCache, ResultGroup
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
-from pipeline.reproduce.capdevila2018.documents import draw_rows, most_frequent_words, whole_counts
-from pipeline.reproduce.counts import SAMPLE, Named, one_corpus
+from pipeline.reproduce.counts import (
+    SAMPLE,
+    Named,
+    draw_rows,
+    most_frequent_words,
+    one_corpus,
+    whole_counts,
+)
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, plain
 from pipeline.reproduce.inouye2015 import published
 from pipeline.reproduce.inouye2015.claims import findings

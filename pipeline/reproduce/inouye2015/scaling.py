@@ -34,9 +34,8 @@ from models.poisson_mrf.topic_matrices import map_assignment
 from models.poisson_mrf.topics import LPMRFTopics
 from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
-from pipeline.reproduce.capdevila2018.documents import most_frequent_words
 from pipeline.reproduce.claims import Finding, finding
-from pipeline.reproduce.counts import one_corpus
+from pipeline.reproduce.counts import most_frequent_words, one_corpus
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, number, plain
 from pipeline.reproduce.inouye2015.published import ANY_WIKIPEDIA
 from pipeline.reproduce.settings import ReproduceSettings

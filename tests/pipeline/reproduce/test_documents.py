@@ -1,7 +1,7 @@
 import numpy as np
 from scipy import sparse
 
-from pipeline.reproduce.capdevila2018.documents import draw_rows, most_frequent_words, whole_counts
+from pipeline.reproduce.counts import draw_rows, most_frequent_words, whole_counts
 
 COUNTS = np.array([[0, 3, 1, 0, 2], [0, 0, 1, 5, 0], [0, 1, 2, 0, 2]])
 """Tokens of the words: 0, 4, 4, 5, 4."""
