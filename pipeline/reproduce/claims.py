@@ -1,6 +1,6 @@
 """Claims: sentences about a result, each with the places where it does not hold."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 REPRODUCED, PARTLY, NOT = "reproduced", "partly reproduced", "not reproduced"
@@ -31,28 +31,6 @@ class Finding(NamedTuple):
             "fails_at": list(self.fails_at),
             "paper": self.paper,
         }
-
-
-class Claim(NamedTuple):
-    """Claim with the function that decides it from a result."""
-
-    name: str
-    text: str | Callable[[Any], str]
-    fails_at: Callable[[Any], Iterable[str] | None]
-    """Places where the claim does not hold; None if the result cannot decide it."""
-    paper: str = ""
-
-
-def decided(claims: Iterable[Claim], result: Any) -> list[Finding]:
-    """Decide claims by a result."""
-    found = []
-    for name, text, decide, paper in claims:
-        fails_at = decide(result)
-        if fails_at is not None:
-            found.append(
-                finding(name, text if isinstance(text, str) else text(result), fails_at, paper)
-            )
-    return found
 
 
 def findings_of(result: Any) -> list[Finding]:

@@ -49,7 +49,7 @@ class Experiment:
     run: Callable[[ReproduceSettings, ResultCache], Found]
     tables: Callable[[Any], Sequence[Table]]
     headline: Callable[[Any], Headline]
-    findings: Callable[[Found], Iterable[Finding]]
+    findings: Callable[[Any], Iterable[Finding]]
     """Decides the claims."""
     figures: tuple[Figure, ...]
     data: Callable[[Any], str] = lambda _: ""

@@ -41,7 +41,7 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
             "path": str(directory),
             "pictures": [],
             **found.result,
-            "findings": [each.as_json() for each in declared.findings(found)],
+            "findings": [each.as_json() for each in declared.findings(found.result)],
         }
         written = write_figures(declared.draw(found), directory)
         result["pictures"] = [path.name for path in written]

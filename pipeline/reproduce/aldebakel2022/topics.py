@@ -1,5 +1,6 @@
 """Figures 15 and 19 to 21 of Aldebakel et al. 2022: K by coherence, and topics as word clouds."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from pipeline.report.figures.word_clouds import MAX_PANELS, draw_clouds
 from pipeline.report.word_clouds import MAX_WORDS, word_cloud
 from pipeline.reproduce.aldebakel2022 import training
 from pipeline.reproduce.aldebakel2022.training import MIN_COMPARED, summary
-from pipeline.reproduce.claims import Claim, decided
+from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.counts import words_of_counts
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
 from pipeline.reproduce.settings import ReproduceSettings
@@ -32,6 +33,11 @@ THEMES = {
     "sports": "game team season player league win play championship",
 }
 """Words by which a topic of ours is about the theme of a published word cloud."""
+OPTIMUM = "Our finding is that a value of around 25 topics is optimal (Sec. 3.2)."
+THEMES_FOUND = (
+    "Topic 0 below appears to be about music, topic 5 below is about education and topic 6 below "
+    "is about sports (Sec. 4.1)."
+)
 MEASURED = ("c_v", "c_npmi", "bound")
 
 
@@ -115,36 +121,19 @@ def headline(result: Any) -> Headline:
     )
 
 
-def _other_number(result: Any) -> list[str] | None:
+def findings(result: Any) -> Iterator[Finding]:
+    """Decide the paper's claims, which are about many documents."""
     if result["documents"] < MIN_COMPARED:
-        return None
-    return [] if result["best"] in BEST else [f"{result['best']} topics"]
-
-
-def _missing_themes(result: Any) -> list[str] | None:
-    if result["documents"] < MIN_COMPARED:
-        return None
+        return
+    other = [] if result["best"] in BEST else [f"{result['best']} topics"]
+    text = f"coherence (c_v) is highest at {BEST[0]} or {BEST[1]} topics"
+    yield finding("best-number", text, other, OPTIMUM)
     found = [{*row["words"]} for row in result["topics"]]
     shared = {name: max(len(each & {*THEMES[name].split()}) for each in found) for name in THEMES}
-    return [name for name in THEMES if shared[name] < MIN_SHARED]
-
-
-CLAIMS = (
-    Claim(
-        "best-number",
-        f"coherence (c_v) is highest at {BEST[0]} or {BEST[1]} topics",
-        _other_number,
-        "Our finding is that a value of around 25 topics is optimal (Sec. 3.2).",
-    ),
-    Claim(
-        "themes",
-        f"music, academia and sports have a topic each, with {MIN_SHARED} of their words among its "
-        f"first {N_WORDS}",
-        _missing_themes,
-        "Topic 0 below appears to be about music, topic 5 below is about education and topic 6 "
-        "below is about sports (Sec. 4.1).",
-    ),
-)
+    missing = [name for name in THEMES if shared[name] < MIN_SHARED]
+    text = "music, academia and sports have a topic each, with "
+    text += f"{MIN_SHARED} of their words among its first {N_WORDS}"
+    yield finding("themes", text, missing, THEMES_FOUND)
 
 
 def _draw_coherence(figure: Any, result: Any, _: Any) -> None:
@@ -165,14 +154,11 @@ def _draw_clouds(figure: Any, result: Any, drawn: Any) -> None:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
-    where="Figures 15 and 19 to 21",
-    shows="The number of topics with the highest coherence, and topics as word clouds.",
-    run=run,
-    tables=tables,
-    headline=headline,
-    findings=lambda found: decided(CLAIMS, found.result),
-    figures=(
+    NAME,
+    "Figures 15 and 19 to 21",
+    "The number of topics with the highest coherence, and topics as word clouds.",
+    *(run, tables, headline, findings),
+    (
         Figure("-coherence", "Figure 15: coherence by the number of topics", _draw_coherence),
         Figure("-clouds", "Figures 19 to 21: the most prevalent topics as clouds", _draw_clouds),
     ),

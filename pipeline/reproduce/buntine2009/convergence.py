@@ -196,14 +196,11 @@ def _draw_errors(figure: Any, result: Any, _: Any) -> None:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
-    where="Figures 1 and 2",
-    shows="Whether estimates come to the exact value as samples increase.",
-    run=run,
-    tables=tables,
-    headline=headline,
-    findings=lambda found: findings(found.result),
-    figures=(
+    NAME,
+    "Figures 1 and 2",
+    "Whether estimates come to the exact value as samples increase.",
+    *(run, tables, headline, findings),
+    (
         Figure("", "Figure 1: estimates of one run against samples", _draw_estimates),
         Figure("-close-up", "Figure 2: the same, close to the exact value", _draw_close_up),
         Figure(

@@ -354,14 +354,11 @@ def _draw_by_topics(figure: Any, result: Any, _: Any) -> None:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
-    where="Figures 3 to 5",
-    shows="Whether held-out perplexity is lowest at the number of topics of the known model.",
-    run=run,
-    tables=tables,
-    headline=headline,
-    findings=lambda found: findings(found.result),
-    figures=(
+    NAME,
+    "Figures 3 to 5",
+    "Whether held-out perplexity is lowest at the number of topics of the known model.",
+    *(run, tables, headline, findings),
+    (
         Figure(
             "-by-size", "Figure 3: perplexity against the size of the training part", _draw_by_size
         ),

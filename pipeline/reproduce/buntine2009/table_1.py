@@ -217,12 +217,9 @@ def _draw(figure: Any, result: Any, errors: Any) -> None:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
-    where="Table 1",
-    shows="How far estimators of log p(document) under LDA are from the exact value.",
-    run=run,
-    tables=tables,
-    headline=headline,
-    findings=lambda found: findings(found.result),
-    figures=(Figure("", "Errors of all pairs, a panel for each gamma", _draw),),
+    NAME,
+    "Table 1",
+    "How far estimators of log p(document) under LDA are from the exact value.",
+    *(run, tables, headline, findings),
+    (Figure("", "Errors of all pairs, a panel for each gamma", _draw),),
 )

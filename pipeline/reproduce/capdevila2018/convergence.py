@@ -187,14 +187,11 @@ def _draw(against: str) -> Callable[[Any, Any, Any], None]:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
-    where="Figure 3",
-    shows="How fast estimators converge on whole documents, where nothing exact is known.",
-    run=run,
-    tables=tables,
-    headline=headline,
-    findings=lambda found: findings(found.result, CLAIMS),
-    figures=(
+    NAME,
+    "Figure 3",
+    "How fast estimators converge on whole documents, where nothing exact is known.",
+    *(run, tables, headline, lambda result: findings(result, CLAIMS)),
+    (
         Figure("", "Figure 3: log-likelihood against samples", _draw("samples")),
         Figure("-seconds", "The same against seconds", _draw("seconds")),
     ),

@@ -356,15 +356,12 @@ def _draw_by_length(figure: Any, result: Any, _: Any) -> None:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
-    where="Figures 1 and 2",
-    shows="How far estimated probabilities of documents are from exact ones under Gamma-Poisson "
+    NAME,
+    "Figures 1 and 2",
+    "How far estimated probabilities of documents are from exact ones under Gamma-Poisson "
     "models, as a KL divergence.",
-    run=run,
-    tables=tables,
-    headline=headline,
-    findings=lambda found: findings(found.result, CLAIMS),
-    figures=(
+    *(run, tables, headline, lambda result: findings(result, CLAIMS)),
+    (
         Figure(
             "",
             "Figure 2: KL divergence against samples",

@@ -331,15 +331,12 @@ def _draw_ages(figure: Any, result: Any, _: Any) -> None:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
-    where="Figures 12 and 13",
-    shows="Whether a hidden class explains measurements of abalones better than dependence of all "
+    NAME,
+    "Figures 12 and 13",
+    "Whether a hidden class explains measurements of abalones better than dependence of all "
     "on all, and whether the classes are ages.",
-    run=run,
-    tables=tables,
-    headline=headline,
-    findings=lambda found: findings(found.result),
-    figures=(
+    *(run, tables, headline, findings),
+    (
         Figure("", "Figure 12: log marginal likelihood against rank", draw_curves),
         Figure("-ages", "Figure 13: ages in each hidden class", _draw_ages),
     ),

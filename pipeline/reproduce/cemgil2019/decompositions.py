@@ -234,13 +234,10 @@ def _draw(figure: Any, result: Any, _: Any) -> None:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
-    where="Figure 16",
-    shows="How sparse and how near factors by SMC, VB and least squares are.",
-    run=run,
-    tables=tables,
-    headline=headline,
-    findings=lambda found: findings(found.result),
-    figures=(Figure("", "Figure 16: sparsity, squared loss and KL divergence against a", _draw),),
+    NAME,
+    "Figure 16",
+    "How sparse and how near factors by SMC, VB and least squares are.",
+    *(run, tables, headline, findings),
+    (Figure("", "Figure 16: sparsity, squared loss and KL divergence against a", _draw),),
     data=lambda result: data_note("the letter pairs of Norvig (2013)", result["source"]),
 )

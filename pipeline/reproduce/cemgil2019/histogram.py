@@ -271,12 +271,9 @@ def _draw(figure: Any, result: Any, found: Histogram) -> None:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
-    where="Figure 5",
-    shows="How the probabilities of all allocations of a matrix gather at a few levels.",
-    run=run,
-    tables=tables,
-    headline=headline,
-    findings=lambda found: findings(found.result),
-    figures=(Figure("", "Figure 5: histograms of log π(S), a panel for each a", _draw),),
+    NAME,
+    "Figure 5",
+    "How the probabilities of all allocations of a matrix gather at a few levels.",
+    *(run, tables, headline, findings),
+    (Figure("", "Figure 5: histograms of log π(S), a panel for each a", _draw),),
 )

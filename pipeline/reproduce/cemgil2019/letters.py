@@ -209,13 +209,10 @@ def headline(result: Any) -> Headline:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
-    where="Figure 15",
-    shows="Whether pairs of letters are better explained by NMF or by symmetric NMF.",
-    run=run,
-    tables=tables,
-    headline=headline,
-    findings=lambda found: findings(found.result),
-    figures=(Figure("", "Figure 15: log marginal likelihood against rank", draw_curves),),
+    NAME,
+    "Figure 15",
+    "Whether pairs of letters are better explained by NMF or by symmetric NMF.",
+    *(run, tables, headline, findings),
+    (Figure("", "Figure 15: log marginal likelihood against rank", draw_curves),),
     data=lambda result: data_note("the letter pairs of Norvig (2013)", result["source"]),
 )

@@ -369,14 +369,11 @@ def _draw_costs(figure: Any, result: Any, seconds: Mapping[str, Any]) -> None:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
-    where="Figure 10",
-    shows="Which rank is found for tensors of a known one, and what it costs over their size.",
-    run=run,
-    tables=tables,
-    headline=headline,
-    findings=lambda found: findings(found.result),
-    figures=(
+    NAME,
+    "Figure 10",
+    "Which rank is found for tensors of a known one, and what it costs over their size.",
+    *(run, tables, headline, findings),
+    (
         Figure("-rank", "Figure 10a: log marginal likelihood against rank", _draw_ranks),
         Figure("-cost", "Figure 10b: seconds against the size of the tensor", _draw_costs),
     ),

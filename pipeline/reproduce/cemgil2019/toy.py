@@ -306,12 +306,9 @@ def _figure(part: str, matrix: str) -> Figure:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
-    where="Figure 9",
-    shows="Log marginal likelihoods of two small matrices by SMC and VB beside exact ones.",
-    run=run,
-    tables=tables,
-    headline=headline,
-    findings=lambda found: findings(found.result),
-    figures=tuple(map(_figure, "ab", MATRICES)),
+    NAME,
+    "Figure 9",
+    "Log marginal likelihoods of two small matrices by SMC and VB beside exact ones.",
+    *(run, tables, headline, findings),
+    tuple(map(_figure, "ab", MATRICES)),
 )

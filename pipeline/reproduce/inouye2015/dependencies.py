@@ -350,13 +350,10 @@ def _draw(figure: Any, result: Any, model: SavedModel) -> None:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
-    where="Table 1",
-    shows="The top words and the strongest dependencies of three topics.",
-    run=run,
-    tables=tables,
-    headline=headline,
-    findings=lambda found: findings(found.result),
-    figures=(Figure("", "The strongest dependencies of each topic as a graph of words", _draw),),
+    NAME,
+    "Table 1",
+    "The top words and the strongest dependencies of three topics.",
+    *(run, tables, headline, findings),
+    (Figure("", "The strongest dependencies of each topic as a graph of words", _draw),),
     data=lambda result: data_note("Classic3", result["corpus"]) if result["missing_words"] else "",
 )

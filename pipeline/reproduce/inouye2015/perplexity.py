@@ -453,14 +453,11 @@ def _corpus(result: Any) -> str:
 
 
 CLASSIC3 = Experiment(
-    name="lpmrf-classic3",
-    where="Figure 3, Classic3",
-    shows="Perplexities of multinomials and of LPMRFs: single, mixtures and topic models.",
-    run=partial(run, experiment="lpmrf-classic3"),
-    tables=tables,
-    headline=headline,
-    findings=lambda found: list(findings(found.result)),
-    figures=(
+    "lpmrf-classic3",
+    "Figure 3, Classic3",
+    "Perplexities of multinomials and of LPMRFs: single, mixtures and topic models.",
+    *(partial(run, experiment="lpmrf-classic3"), tables, headline, findings),
+    (
         Figure("", "Figure 3: test perplexity by the published measure", draw_published),
         Figure("-likelihood", "Test perplexity by the likelihood", draw_likelihood),
     ),

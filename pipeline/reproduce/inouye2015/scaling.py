@@ -410,13 +410,10 @@ def _draw(figure: Any, result: Any, _: Any) -> None:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
-    where="Figure 4",
-    shows="How the seconds of fitting grow with documents, words, topics and nonzeros.",
-    run=run,
-    tables=tables,
-    headline=headline,
-    findings=lambda found: findings(found.result),
-    figures=(Figure("", "Figure 4: seconds against sizes, both logarithmic", _draw),),
+    NAME,
+    "Figure 4",
+    "How the seconds of fitting grow with documents, words, topics and nonzeros.",
+    *(run, tables, headline, findings),
+    (Figure("", "Figure 4: seconds against sizes, both logarithmic", _draw),),
     data=lambda result: data_note(ANY_WIKIPEDIA, result["corpus"]),
 )

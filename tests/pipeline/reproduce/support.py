@@ -15,7 +15,6 @@ from pipeline.reproduce.capdevila2018 import convergence as l2r_convergence
 from pipeline.reproduce.capdevila2018 import kl
 from pipeline.reproduce.capdevila2018.runs import ESTIMATORS
 from pipeline.reproduce.cemgil2019 import abalone, decompositions, histogram, letters, parafac, toy
-from pipeline.reproduce.experiment import Found
 from tests.pipeline.allocation.test_letter_pairs import pairs_lines
 from tests.pipeline.support import call
 
@@ -123,9 +122,8 @@ def without_seconds(value):
 
 
 def places(experiment, given):
-    """Return the places where each claim fails, by its sentence, given the result or the arrays."""
-    findings = experiment.findings(Found(given, given))
-    return {each.text: list(each.fails_at) for each in findings}
+    """Return the places where each claim fails, by its sentence, given the result."""
+    return {each.text: list(each.fails_at) for each in experiment.findings(given)}
 
 
 def failing(experiment, given):

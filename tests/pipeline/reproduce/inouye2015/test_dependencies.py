@@ -136,7 +136,7 @@ def learned(is_published):
 
 def test_the_published_table_is_found_in_its_own_model(capsys):
     found = learned(is_published=True)
-    findings, result = EXPERIMENT.findings(found), found.result
+    findings, result = EXPERIMENT.findings(found.result), found.result
     result["findings"] = [each.as_json() for each in findings]
     json.dumps(result, allow_nan=False)
     by_weight = [row for row in result["published"] if row["by"] == "weight"]
