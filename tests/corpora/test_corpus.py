@@ -66,9 +66,12 @@ def corpora(draw):
     titles = draw(st.lists(st.text(), min_size=n_docs, max_size=n_docs))
     n_unknown = draw(arrays(np.int64, n_docs, elements=st.integers(0, 9)))
     return Corpus(
-        sparse.csr_array(dense), tuple(words), tuple(f"en:{d}" for d in range(n_docs)),
-        tuple(titles), n_unknown,
-    )  # fmt: skip
+        sparse.csr_array(dense),
+        tuple(words),
+        tuple(f"en:{d}" for d in range(n_docs)),
+        tuple(titles),
+        n_unknown,
+    )
 
 
 @settings(deadline=None)

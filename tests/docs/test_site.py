@@ -24,8 +24,11 @@ def site(tmp_path_factory):
     shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns("_build", "__pycache__"))
     made = subprocess.run(
         [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-b", "html", "docs", "built"],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert made.returncode == 0, made.stderr
     return folder / "built"
 

@@ -24,10 +24,14 @@ COMMAND = (sys.executable, "-m", "tests.downloader.crawl_process")
 def polite_api(url, pace, per_minute, per_second, *, impatient):
     """An API behind a client with deadlines that suit tests."""
     client = PoliteClient(
-        user_agent(CONTACT), RateLimiter(pace, per_minute, per_second), patience=120, deadline=60,
-        connect_timeout=5, read_timeout=1.0 if impatient else 2.5,
+        user_agent(CONTACT),
+        RateLimiter(pace, per_minute, per_second),
+        patience=120,
+        deadline=60,
+        connect_timeout=5,
+        read_timeout=1.0 if impatient else 2.5,
         rng=SmallJitter() if impatient else None,
-    )  # fmt: skip
+    )
     return MediaWikiApi(client, url)
 
 

@@ -128,9 +128,13 @@ class MediaWiki:
     def php(self, script, *arguments):
         path = CODE / "maintenance" / script
         done = subprocess.run(
-            ["php", "-d", "opcache.enable_cli=1", path, *map(str, arguments)], env=self.environment,
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+            ["php", "-d", "opcache.enable_cli=1", path, *map(str, arguments)],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
         if done.returncode:
             pytest.fail(f"{script}: {done.stdout[-1000:]}{done.stderr[-1000:]}")
         return done.stdout
@@ -215,9 +219,13 @@ def text_of(title, categories=()):
 
 def strange_pages():
     tree = {
-        "Strange": (), "Half": ("Strange",), "A in B": ("Half", "B in A"), "B in A": ("A in B",),
-        "Deep": ("B in A",), "Self": ("Self", "Half"),
-    }  # fmt: skip
+        "Strange": (),
+        "Half": ("Strange",),
+        "A in B": ("Half", "B in A"),
+        "B in A": ("A in B",),
+        "Deep": ("B in A",),
+        "Self": ("Self", "Half"),
+    }
     names = tuple(tree)
     pages = [
         NewPage(title, text_of(title, {"Strange", names[i % len(names)]}))

@@ -58,9 +58,13 @@ print("done", flush=True)
 
 def pair(number, words="", **fields):
     usual = {
-        "title": f"Page {number}", "namespace": 0, "wiki": "enwiki", "version": number + 1000,
-        "timestamp": "2026-08-16T01:02:03Z", "source_text": f"Text {number}. {words}",
-    }  # fmt: skip
+        "title": f"Page {number}",
+        "namespace": 0,
+        "wiki": "enwiki",
+        "version": number + 1000,
+        "timestamp": "2026-08-16T01:02:03Z",
+        "source_text": f"Text {number}. {words}",
+    }
     action = {"index": {"_id": number}}
     return f"{json.dumps(action)}\n{json.dumps(usual | fields)}\n"
 

@@ -7,10 +7,14 @@ from downloader.estimate import dump_address, estimate, in_words
 from downloader.mediawiki_api import WikiInfo
 
 ENGLISH = WikiInfo(
-    site=Site(language="en", article_path="https://en.wikipedia.org/wiki/"), name="Wikipedia",
-    generator="MediaWiki 1.45", database="enwiki", n_articles=7_000_000, n_pages=60_000_000,
+    site=Site(language="en", article_path="https://en.wikipedia.org/wiki/"),
+    name="Wikipedia",
+    generator="MediaWiki 1.45",
+    database="enwiki",
+    n_articles=7_000_000,
+    n_pages=60_000_000,
     seconds=0.1,
-)  # fmt: skip
+)
 
 
 def test_the_pace_decides_unless_the_wiki_is_slower_and_html_takes_a_request_each():

@@ -222,8 +222,12 @@ def nested(depth):
 
 
 MALFORMED = {
-    "nothing": "", "no JSON": "<!DOCTYPE html><title>Error</title>", "a list": [],
-    "an empty object": {}, "null": "null", "cut": '{"batchcomplete":true,"query":{"pages":[',
+    "nothing": "",
+    "no JSON": "<!DOCTYPE html><title>Error</title>",
+    "a list": [],
+    "an empty object": {},
+    "null": "null",
+    "cut": '{"batchcomplete":true,"query":{"pages":[',
     "deep nesting": nested(200_000),
     "a number out of range": '{"batchcomplete":true,"query":{"pages":[{"pageid":1e999}]}}',
     "a number of many digits": '{"batchcomplete":true,"query":{"pages":[' + "9" * 5000 + "]}}",
@@ -233,7 +237,8 @@ MALFORMED = {
     "batchcomplete is a string": {"batchcomplete": "", "query": {}},
     "pages are an object": {"batchcomplete": True, "query": {"pages": {"1": PAGE}}},
     "pages are null": {"batchcomplete": True, "query": {"pages": None}},
-    "a page is a string": pages_answer("One"), "a page is null": pages_answer(None),
+    "a page is a string": pages_answer("One"),
+    "a page is null": pages_answer(None),
     "a page without anything": pages_answer({}),
     "id is a string": pages_answer({**PAGE, "pageid": "1"}),
     "id is true": pages_answer({**PAGE, "pageid": True}),
@@ -258,7 +263,7 @@ MALFORMED = {
     "continue is long": pages_answer(PAGE, **{"continue": {"a": "x" * 5000}}),
     "continue changes the query": pages_answer(PAGE, **{"continue": {"generator": "x"}}),
     "continue changes the action": pages_answer(PAGE, **{"continue": {"action": "logout"}}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MALFORMED)

@@ -317,13 +317,21 @@ def kill_and_check(
 
 def test_eight_kills_lose_nothing(wiki, tmp_path, sample, expected):
     kill_and_check(
-        *(wiki, tmp_path, sample, expected), n_kills=8, kills_each=8, fault_rate=0.1,
-        longest_life=0.9, arguments=("--batch-size", "15", "--impatient"),
-    )  # fmt: skip
+        *(wiki, tmp_path, sample, expected),
+        n_kills=8,
+        kills_each=8,
+        fault_rate=0.1,
+        longest_life=0.9,
+        arguments=("--batch-size", "15", "--impatient"),
+    )
 
 
 def test_a_hundred_kills_lose_nothing(wiki, tmp_path, sample, expected):
     kill_and_check(
-        *(wiki, tmp_path, sample, expected), n_kills=100, kills_each=12, fault_rate=0.3,
-        longest_life=3.0, arguments=("--batch-size", "3"),
-    )  # fmt: skip
+        *(wiki, tmp_path, sample, expected),
+        n_kills=100,
+        kills_each=12,
+        fault_rate=0.3,
+        longest_life=3.0,
+        arguments=("--batch-size", "3"),
+    )

@@ -109,10 +109,15 @@ def command(*argv):
 def spawn(*argv, cwd, program=None):
     clean = clean_environment()
     return subprocess.Popen(
-        [*program, *map(str, argv)] if program else command(*argv), cwd=cwd, env=clean,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [*program, *map(str, argv)] if program else command(*argv),
+        cwd=cwd,
+        env=clean,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         start_new_session=True,
-    )  # fmt: skip
+    )
 
 
 def finish(process, seconds=300):

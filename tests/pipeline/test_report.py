@@ -48,8 +48,11 @@ def test_equal_runs_give_equal_pages(copied):
     argv = ("report", "tiny", *QUICK, "--page-only", "--json")
     outcome = call(*argv, cwd=copied, WIKITOPICS_CACHE="cache")  # as seconds would differ
     assert outcome.result == {
-        "page": "runs/tiny/report.html", "bytes": len(before), "runs": ["tiny"], "figures": [],
-    }  # fmt: skip
+        "page": "runs/tiny/report.html",
+        "bytes": len(before),
+        "runs": ["tiny"],
+        "figures": [],
+    }
     assert (copied / "runs/tiny/report.html").read_bytes() == before
 
 

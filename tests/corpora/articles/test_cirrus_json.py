@@ -40,11 +40,19 @@ EXTRACTED = "Bern is a city. It was founded in 1191. A book A site"  # as the se
 
 def document(**fields):
     usual = {
-        "title": "Bern", "namespace": 0, "wiki": "enwiki", "language": "en", "version": 99,
-        "timestamp": "2026-08-16T01:02:03Z", "content_model": "wikitext", "category": ["Cities"],
-        "source_text": WIKITEXT, "text": EXTRACTED, "opening_text": "Bern is a city.",
+        "title": "Bern",
+        "namespace": 0,
+        "wiki": "enwiki",
+        "language": "en",
+        "version": 99,
+        "timestamp": "2026-08-16T01:02:03Z",
+        "content_model": "wikitext",
+        "category": ["Cities"],
+        "source_text": WIKITEXT,
+        "text": EXTRACTED,
+        "opening_text": "Bern is a city.",
         "auxiliary_text": ["A caption"],
-    }  # fmt: skip
+    }
     return {name: value for name, value in (usual | fields).items() if value is not ...}
 
 

@@ -27,9 +27,16 @@ ids = st.integers(-(2**63) + 1, 2**63 - 1)
 strings = st.text().map(lambda text: unicodedata.normalize("NFC", text.replace("\r", "\n")))
 texts = strings.filter(str.strip)
 articles = st.builds(
-    Article, page_id=ids, revision_id=ids, title=strings, url=strings, timestamp=strings,
-    language=strings.filter(bool), license=strings, text=texts,
-)  # fmt: skip
+    Article,
+    page_id=ids,
+    revision_id=ids,
+    title=strings,
+    url=strings,
+    timestamp=strings,
+    language=strings.filter(bool),
+    license=strings,
+    text=texts,
+)
 
 
 def read(path):
@@ -195,9 +202,12 @@ except OSError as error:
     store = ArticleStore(tmp_path / "store")
     store.append(replace(one, text=os.urandom(500).hex()) for one in some(0, 20))
     done = subprocess.run(
-        [sys.executable, "-c", code, store.path, (tmp_path / f"x{ending}")], cwd=PROJECT,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", code, store.path, (tmp_path / f"x{ending}")],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert "File too large" in done.stdout, done
     assert [item.name for item in tmp_path.iterdir()] == ["store"]
 

@@ -41,10 +41,15 @@ ArticleStore(sys.argv[1], 3).append(some(0, 1800))
 
 def article(number, text=""):
     return Article(
-        page_id=number, revision_id=number * 10, title=f"Title {number}",
-        url=f"https://en.wikipedia.org/?oldid={number}", timestamp="2020-01-01T00:00:00Z",
-        language="en", license="CC BY-SA 4.0", text=text or f"Text number {number}.",
-    )  # fmt: skip
+        page_id=number,
+        revision_id=number * 10,
+        title=f"Title {number}",
+        url=f"https://en.wikipedia.org/?oldid={number}",
+        timestamp="2020-01-01T00:00:00Z",
+        language="en",
+        license="CC BY-SA 4.0",
+        text=text or f"Text number {number}.",
+    )
 
 
 def some(start, stop):
@@ -67,9 +72,13 @@ def files_of(path):
 
 def start(code, *arguments, **more):
     return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)], cwd=PROJECT, stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, text=True, **more,
-    )  # fmt: skip
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=PROJECT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        **more,
+    )
 
 
 def test_articles_come_back_in_order_over_several_appends(tmp_path):

@@ -47,13 +47,17 @@ def states(draw):
     alpha = draw(st.none() | st.lists(positive, min_size=n_topics, max_size=n_topics))
     topic_of = [draw(st.integers(0, n_topics - 1)) for _ in range(n_tokens)]
     return formats.MalletState(
-        np.array(doc_of, dtype=np.int32), np.array(draw(numbers), dtype=np.int32),
-        np.array(word_of, dtype=np.int32), np.array(topic_of, dtype=np.int32), tuple(vocabulary),
+        np.array(doc_of, dtype=np.int32),
+        np.array(draw(numbers), dtype=np.int32),
+        np.array(word_of, dtype=np.int32),
+        np.array(topic_of, dtype=np.int32),
+        tuple(vocabulary),
         np.cumsum(np.array(gaps, dtype=np.int32)).astype(np.int32),
         tuple(name if d in doc_of else "NA" for d, name in enumerate(names)),
-        n_topics if alpha else max(topic_of, default=-1) + 1, np.array(alpha) if alpha else None,
+        n_topics if alpha else max(topic_of, default=-1) + 1,
+        np.array(alpha) if alpha else None,
         draw(st.none() | positive),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("suffix", [".gz", ""])

@@ -18,11 +18,14 @@ from tests.shared_data import shared_file
 BANNER = "%%MatrixMarket matrix coordinate integer general\n"
 WORDS = ("ant", "bee", "cat", "doe")
 CHANGES = [
-    lambda text: text, lambda text: text.replace("\n", "\r\n"),
+    lambda text: text,
+    lambda text: text.replace("\n", "\r\n"),
     lambda text: text.removesuffix("\n"),
-    lambda text: text.replace("\n", "\r\n").removesuffix("\r\n"), lambda text: "\ufeff" + text,
-    lambda text: text.replace(" ", " \t "), lambda text: text.replace("\n", " \n"),
-]  # fmt: skip
+    lambda text: text.replace("\n", "\r\n").removesuffix("\r\n"),
+    lambda text: "\ufeff" + text,
+    lambda text: text.replace(" ", " \t "),
+    lambda text: text.replace("\n", " \n"),
+]
 
 
 class Form(NamedTuple):

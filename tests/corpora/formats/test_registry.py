@@ -88,9 +88,13 @@ def test_losses_by_format():
     numbered = ("document ids", "titles", "numbers of unknown words")
     unordered = ("words that no document has", "the order of the vocabulary")
     assert {name: losses(corpus, each) for name, each in FORMATS.items() if each.write} == {
-        "uci": numbered, "mtx": numbered, "ldac": numbered, "jsonl": unordered,
-        "text": ("ids as they are", "titles", "numbers of unknown words", *unordered), "corpus": (),
-    }  # fmt: skip
+        "uci": numbered,
+        "mtx": numbered,
+        "ldac": numbered,
+        "jsonl": unordered,
+        "text": ("ids as they are", "titles", "numbers of unknown words", *unordered),
+        "corpus": (),
+    }
     assert not any(losses(small_corpus(), each) for each in FORMATS.values())
 
 

@@ -14,9 +14,12 @@ def block_of_runs(documents, doc_ids, titles=()):
     numbers = [[w for run in doc for w in (*map(index.__getitem__, run), BREAK)] for doc in runs]
     ids = tuple(doc_ids)
     return TokenBlock(
-        tuple(words), np.array([w for document in numbers for w in document], dtype=np.int32),
-        np.cumsum([0, *map(len, numbers)], dtype=np.int64), ids, tuple(titles) or ids,
-    )  # fmt: skip
+        tuple(words),
+        np.array([w for document in numbers for w in document], dtype=np.int32),
+        np.cumsum([0, *map(len, numbers)], dtype=np.int64),
+        ids,
+        tuple(titles) or ids,
+    )
 
 
 def learn_bigrams(blocks, keep=lambda _: True, *settings, rule=None, **limits):

@@ -35,14 +35,29 @@ class Settings:
 
 
 DIFFERENT = {
-    "none": None, "false": False, "zero": 0, "zero point": 0.0, "text": "0", "infinite": np.inf,
-    "nan": np.nan, "list": [0], "lists": [[0]], "mapping": {"a": 0}, "other name": {"b": 0},
-    "settings": Settings(), "other settings": Settings(4), "array": X, "changed": X + 1,
-    "other shape": X.reshape(3, 2), "other type": X.astype(np.int32),
-    "floats": X.astype(np.float64), "sparse": COUNTS,
+    "none": None,
+    "false": False,
+    "zero": 0,
+    "zero point": 0.0,
+    "text": "0",
+    "infinite": np.inf,
+    "nan": np.nan,
+    "list": [0],
+    "lists": [[0]],
+    "mapping": {"a": 0},
+    "other name": {"b": 0},
+    "settings": Settings(),
+    "other settings": Settings(4),
+    "array": X,
+    "changed": X + 1,
+    "other shape": X.reshape(3, 2),
+    "other type": X.astype(np.int32),
+    "floats": X.astype(np.float64),
+    "sparse": COUNTS,
     "sparse, wider": sparse.csr_array(np.pad(X, ((0, 0), (0, 1)))),
-    "sparse, changed": COUNTS + COUNTS, "empty": np.empty(0),
-}  # fmt: skip
+    "sparse, changed": COUNTS + COUNTS,
+    "empty": np.empty(0),
+}
 
 
 def test_different_parts_have_different_keys():

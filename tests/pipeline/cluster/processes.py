@@ -136,9 +136,14 @@ def dask(part, *argv, cwd, prefix=(), log="log", **more):
     program = [sys.executable, "-m", f"distributed.cli.dask_{part}", *map(str, argv)]
     with (cwd / log).open("ab") as stream:
         return subprocess.Popen(
-            [*prefix, *program], cwd=cwd, env=clean | home | more, stdin=subprocess.DEVNULL,
-            stdout=stream, stderr=stream, start_new_session=True,
-        )  # fmt: skip
+            [*prefix, *program],
+            cwd=cwd,
+            env=clean | home | more,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+            start_new_session=True,
+        )
 
 
 def start_scheduler(cwd, port=0):

@@ -43,9 +43,15 @@ def test_every_pair(source, target, tmp_path):
 def test_json(tmp_path):
     argv = ("convert", write(tmp_path, "uci"), "b.mtx", "--json")
     assert call(*argv, cwd=tmp_path).succeeded().result == {
-        "input": "docword.a.txt.gz", "output": "b.mtx", "from": "uci", "to": "mtx", "documents": 3,
-        "words": 4, "tokens": 7, "lost": [],
-    }  # fmt: skip
+        "input": "docword.a.txt.gz",
+        "output": "b.mtx",
+        "from": "uci",
+        "to": "mtx",
+        "documents": 3,
+        "words": 4,
+        "tokens": 7,
+        "lost": [],
+    }
 
 
 def test_formats_and_vocabulary_that_are_named(tmp_path):

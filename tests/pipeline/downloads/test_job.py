@@ -178,9 +178,14 @@ def test_a_background_download_that_ends_before_it_begins(tmp_path):
         "sys.exit(pipeline.cli.main(['download', '--background']))\n"
     )
     process = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True,
-        text=True, check=False, timeout=60,
-    )  # fmt: skip
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert process.returncode == 2
     assert "--source must be one of" in process.stderr
 
@@ -281,9 +286,13 @@ def test_the_lock_is_what_counts(tmp_path):
 def test_the_command_in_the_background_is_this_one(tmp_path):
     write_jsonl(tmp_path / "x.jsonl", 3)
     process = subprocess.run(
-        command("download", "--source", "jsonl", "x.jsonl", "--background"), cwd=tmp_path,
-        capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
+        command("download", "--source", "jsonl", "x.jsonl", "--background"),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
     assert "--status" in process.stdout
     wait_until(lambda: status(tmp_path)["state"] == "done", 30, "it does not end")
     assert len(ArticleStore(tmp_path / "articles")) == 3

@@ -56,9 +56,15 @@ def made_up_run(directory, name, topics, corpus=None, words=WORDS, **settings):
     """A run `name` in `directory`/runs, with this model and this corpus; test share 0.3."""
     run = RunDirectory(directory / "runs" / name)
     asked = TrainSettings(
-        articles="articles", run=name, model="gibbs", topics=topics.n_topics, seed=0,
-        documents="article", spacy_model="blank:en", test=0.3,
-    )  # fmt: skip
+        articles="articles",
+        run=name,
+        model="gibbs",
+        topics=topics.n_topics,
+        seed=0,
+        documents="article",
+        spacy_model="blank:en",
+        test=0.3,
+    )
     run.create(replace(asked, **settings), {})
     corpus = made_up_corpus() if corpus is None else corpus
     corpus.save(run.corpus_path)

@@ -16,9 +16,15 @@ def test_settings_of_other_models_are_left_out():
 
 def test_the_command_makes_the_same_settings():
     settings = TrainSettings(
-        articles="a dir/with 'quotes'", model="online", follow=True, stop_words="$(rm), -x",
-        threads=-2, parts_of_speech="", no_above=0.5, seed=None,
-    )  # fmt: skip
+        articles="a dir/with 'quotes'",
+        model="online",
+        follow=True,
+        stop_words="$(rm), -x",
+        threads=-2,
+        parts_of_speech="",
+        no_above=0.5,
+        seed=None,
+    )
     words = shlex.split(train_command(as_table(settings), 77))
     assert words[:4] == ["python", "-m", "pipeline", "train"]
     given = vars(build_parser().parse_args(words[3:]))

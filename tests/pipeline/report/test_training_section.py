@@ -16,9 +16,15 @@ from pipeline.training.trainers import estimator_of
 from tests.pipeline.report.made_up_runs import loaded
 
 SETTINGS = TrainSettings(
-    articles="articles", run="x", model="online", topics=3, seed=0, documents="article",
-    spacy_model="blank:en", max_passes=10,
-)  # fmt: skip
+    articles="articles",
+    run="x",
+    model="online",
+    topics=3,
+    seed=0,
+    documents="article",
+    spacy_model="blank:en",
+    max_passes=10,
+)
 GETS_BETTER = (-500.0, -400.0, -300.0, -250.0, -240.0)
 STANDS_STILL = (-500.0, -300.0, -301.0, -302.0, -303.0)
 N_LDA = (
@@ -31,10 +37,14 @@ MRF = {"model": "poisson-mrf", "max_passes": 3}
 def line_of(score, passes, **more):
     number = 0 if passes is None else passes
     line = {
-        "log_likelihood": score, "perplexity": 100.0 - score, "perplexity_standard_error": 2.5,
-        "tokens": 80, "documents": int(100 * number), "seconds": 0.5 * number,
+        "log_likelihood": score,
+        "perplexity": 100.0 - score,
+        "perplexity_standard_error": 2.5,
+        "tokens": 80,
+        "documents": int(100 * number),
+        "seconds": 0.5 * number,
         "documents_per_second": 200.0,
-    }  # fmt: skip
+    }
     return line | ({} if passes is None else {"passes": passes}) | more
 
 

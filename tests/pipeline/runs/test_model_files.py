@@ -94,10 +94,16 @@ def test_no_pickle_is_loaded_to_tell_what_a_file_is(zoo):
     with mock.patch("pickle.load", refuse), mock.patch("joblib.load", refuse):
         kinds = {name: kind_of(zoo / name) for name in ONE_MODEL if "," not in name}
     assert kinds == {
-        "model.npz": "wikitopics", "plain.joblib": "sklearn", "plain.pkl": "sklearn",
-        "small.z": "sklearn", "small.joblib.gz": "sklearn", "gensim.model": "gensim",
-        "final.beta": "ldac", "lda-c": "ldac", "state.gz": "mallet-state",
-    }  # fmt: skip
+        "model.npz": "wikitopics",
+        "plain.joblib": "sklearn",
+        "plain.pkl": "sklearn",
+        "small.z": "sklearn",
+        "small.joblib.gz": "sklearn",
+        "gensim.model": "gensim",
+        "final.beta": "ldac",
+        "lda-c": "ldac",
+        "state.gz": "mallet-state",
+    }
 
 
 def test_a_pipeline_of_sklearn_knows_its_words(zoo):

@@ -110,9 +110,13 @@ def test_the_largest_file_allowed(tiny):
     ]
     argv = ["train", "--run", "full", *TINY, "--topics", "200"]
     done = subprocess.run(
-        [*program, *argv], capture_output=True, text=True, cwd=tiny, check=False,
+        [*program, *argv],
+        capture_output=True,
+        text=True,
+        cwd=tiny,
+        check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )  # fmt: skip
+    )
     assert done.returncode == 75, done
     assert "the disk is full" in done.stderr
     assert call(*argv, cwd=tiny).code == 0

@@ -236,8 +236,11 @@ def test_the_default_method(trained_once):
     }
     annealing = "annealed-importance-sampling"
     assert methods == {
-        "tiny": "completion", "gibbs": annealing, "moves": annealing, "mixture": "exact",
-    }  # fmt: skip
+        "tiny": "completion",
+        "gibbs": annealing,
+        "moves": annealing,
+        "mixture": "exact",
+    }
     outcome = call("evaluate", "tiny", "gibbs", "moves", "--json", "--threads", 1, cwd=trained_once)
     assert outcome.result["method"] == annealing
     lda, *_ = outcome.result["models"]

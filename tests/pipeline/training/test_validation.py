@@ -254,10 +254,19 @@ def ticking(seconds):
 
 def settings_of(run, model, **more):
     return TrainSettings(
-        articles="articles", run=run, model=model, topics=3, seed=5, threads=1, documents="article",
-        no_below=1, no_above=1.0, bigram_threshold=0.1, early_stopping="time",
+        articles="articles",
+        run=run,
+        model=model,
+        topics=3,
+        seed=5,
+        threads=1,
+        documents="article",
+        no_below=1,
+        no_above=1.0,
+        bigram_threshold=0.1,
+        early_stopping="time",
         **(({"batch_size": 10} if model == "online" else {}) | more),
-    )  # fmt: skip
+    )
 
 
 def test_compiling_is_no_training(tiny):
