@@ -43,10 +43,10 @@ from pipeline.text.documents import (
 )
 from pipeline.text.settings import text_settings
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
-from pipeline.training.checks import check_settings
 from pipeline.training.e_step_on_cluster import ClusterEStep
 from pipeline.training.follow import follow
 from pipeline.training.prevalence import is_starving, prevalence_in
+from pipeline.training.setting_checks import check_settings
 from pipeline.training.trainers import decided_eta, estimator_of, spec_of
 from pipeline.training.validation import ValidationChecks, validation_sample
 
