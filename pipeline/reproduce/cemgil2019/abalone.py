@@ -27,17 +27,20 @@ from pipeline.allocation.letter_pairs import csv_lines
 from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.figures.style import INK, bar_style
-from pipeline.reproduce.cemgil2019.rank_scores import Curves, curve_tables, draw_curves, score_rows
 from pipeline.reproduce.cemgil2019.scores import (
     BY_PARTICLES,
     NAMES,
     SCORING,
     Budget,
+    Curves,
     budget_of,
+    curve_tables,
+    draw_curves,
     score,
+    score_rows,
 )
 from pipeline.reproduce.claims import Finding, finding
-from pipeline.reproduce.experiment import Experiment, Figure, Found, number, rows_of
+from pipeline.reproduce.experiment import Experiment, Figure, Found, rows_of
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text
 from pipeline.reproduce.trials import group_of
@@ -107,19 +110,11 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     scores = score_rows(group, (CP,), (budget.strengths, budget.ranks), compute, NAME)
     classes = group.arrays("classes", ("of",), lambda: {"of": sampled_classes(bins, budget)})["of"]
     complete = [{"a": a, "log_marginal": complete_graph(observed, a)} for a in budget.strengths]
-    chosen = {"rank": budget.class_rank, "a": budget.class_strength}
-    return Found(
-        {
-            "name": NAME,
-            "animals": observed.n_tokens,
-            "cells": len(observed.counts),
-            "all_cells": int(np.prod(observed.shape)),
-            **budget.as_json(),
-            "complete_graph": complete,
-            **scores,
-            "ages": {**chosen, **ages_of(rings, classes)},
-        }
-    )
+    sizes = {"animals": observed.n_tokens, "cells": len(observed.counts)}
+    sizes["all_cells"] = int(np.prod(observed.shape))
+    ages = {"rank": budget.class_rank, "a": budget.class_strength, **ages_of(rings, classes)}
+    others = {**budget.as_json(), "complete_graph": complete, **scores, "ages": ages}
+    return Found({"name": NAME, **sizes, **others})
 
 
 def read_abalone(path: str) -> tuple[Floats, Ints]:
@@ -181,8 +176,7 @@ def bins_of(measurements: ArrayLike, n_bins: int) -> Ints:
 
 def tensor_of(bins: Ints, n_bins: int) -> CellCounts:
     """Return the count tensor: an axis for each measurement, a token for each animal."""
-    shape = (n_bins,) * bins.shape[1]
-    return CellCounts(bins, np.ones(len(bins), dtype=np.int64), shape)
+    return CellCounts(bins, np.ones(len(bins), dtype=np.int64), (n_bins,) * bins.shape[1])
 
 
 def complete_graph(observed: CellCounts, a: float) -> float:
@@ -248,13 +242,9 @@ def ages_of(rings: Ints, classes: Ints) -> dict[str, Any]:
     if len(n) > 1:
         test = kruskal(*(rings[named == r] for r in range(len(n))))
         statistic, probability = float(test.statistic), float(test.pvalue)
+    share = counts / counts.sum(axis=1, keepdims=True)
     return {
-        "classes": rows_of(
-            animals=n,
-            mean_rings=mean,
-            standard_error=error,
-            distribution=counts / counts.sum(axis=1, keepdims=True),
-        ),
+        "classes": rows_of(animals=n, mean_rings=mean, standard_error=error, distribution=share),
         "steps_in_standard_errors": steps.tolist(),
         "kruskal_wallis": statistic,
         "probability": probability,
@@ -308,11 +298,10 @@ def tables(result: Any) -> list[Table]:
 def headline(result: Any) -> Headline:
     """Return the rank from which CP is above the complete graph."""
     a, complete = max((each["a"], each["log_marginal"]) for each in result["complete_graph"])
-    found = []
+    curves, found = Curves(result), []
     for method in ("smc", "vb"):
-        rows = [row for row in result["rows"] if (row["a"], row["method"]) == (a, method)]
-        below = [row["rank"] for row in rows if number(row["log_marginal"], -np.inf) <= complete]
-        above = [row["rank"] for row in rows if row["rank"] > max(below, default=0)]
+        below = curves.ranks[curves.of(CP, method, a) <= complete]
+        above = curves.ranks[curves.ranks > max(below, default=0)]
         found.append(f"{NAMES[method]} {min(above, default='–')}")
     what = f"rank from which on CP is above the complete graph, a = {text(a, 'g')}"
     return Headline(what, ", ".join(found), "SMC 3, VB 3")
@@ -325,8 +314,8 @@ def _draw_ages(figure: Any, result: Any, _: Any) -> None:
         mean, distribution = each["mean_rings"], each["distribution"]
         axes.bar(range(len(distribution)), distribution, **bar_style(r))
         axes.axvline(mean, color=INK, linewidth=0.8)
-        axes.set_title(f"class {r + 1}: {each['animals']:,} abalones, mean {mean:.1f}")
-        axes.set_ylabel("p(rings | class)")
+        title = f"class {r + 1}: {each['animals']:,} abalones, mean {mean:.1f}"
+        axes.set(title=title, ylabel="p(rings | class)")
     panels[-1].set_xlabel("rings")
 
 

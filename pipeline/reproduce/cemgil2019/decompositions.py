@@ -2,18 +2,19 @@
 
 The factors of NMF as an allocation model i ← k → j are W = θ_{i|k} and H = T θ_{j|k} θ_k, of a
 sample of letter pairs, over strengths a of the prior. The peers have none and minimise |X − W H|²:
-alternating projected gradients, as in the paper, and coordinate descent, scikit-learn's, which has
-no projected gradients any more.
+alternating projected gradients (Lin 2007), as in the paper, and coordinate descent of scikit-learn,
+which has no projected gradients any more.
 """
 
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
@@ -23,9 +24,7 @@ from models.parallel import effective_n_jobs, for_blocks
 from pipeline.allocation.letter_pairs import letter_pairs
 from pipeline.cache.results import ResultCache
 from pipeline.figures.style import series_style
-from pipeline.reproduce.cemgil2019.factor_quality import FLOOR, FactorQuality, factor_quality
 from pipeline.reproduce.cemgil2019.letters import draw_pairs
-from pipeline.reproduce.cemgil2019.projected_gradient_nmf import projected_gradient_nmf
 from pipeline.reproduce.cemgil2019.scores import NAMES, SCORING, Budget, budget_of, in_words
 from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
@@ -50,6 +49,13 @@ TITLES = {
     "kl_divergence": "KL divergence, nats",
 }
 """The paper's measures."""
+FLOOR = float(np.finfo(np.float32).eps)
+"""Expectations below it count as it in the KL divergence, as in that of scikit-learn."""
+SUFFICIENT, SHRINK = 0.01, 0.1
+"""σ and β of Armijo's rule: required share of what the slope promises, factor between lengths."""
+MAX_STEPS, MAX_TRIALS = 1000, 20
+"""Steps of one least squares problem, lengths that are tried for one step."""
+ENDS = ("", "_standard_error")
 SPARSER = "Factors of SMC are sparser than those of least squares for a range of a."
 NEARER = "Factors of SMC and VB have a higher squared loss and a lower KL divergence."
 CLAIMS: dict[str, tuple[str, str, int, dict[str, str]]] = {
@@ -72,6 +78,19 @@ class DecompositionsBudget(Budget):
     """Values of a."""
 
 
+class FactorQuality(NamedTuple):
+    """Measures of one factorisation."""
+
+    sparsity: float
+    """Hoyer's, the mean of both factors, the columns of W scaled to sum to 1."""
+    unscaled_sparsity: float
+    """The same of the factors as they come: least squares leave the scale to chance."""
+    squared_loss: float
+    kl_divergence: float
+    n_impossible: float
+    """Tokens in cells of expectation 0; with any, the KL divergence without `FLOOR` is infinite."""
+
+
 def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     """Factorise by all methods; a row for each method and strength."""
     budget = budget_of(DecompositionsBudget(), settings, QUICK)
@@ -92,16 +111,13 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
 
 def row_of(method: str, a: float | None, runs: Floats) -> dict[str, Any]:
     """Return means over runs (n_repeats, 5) of the fields of `FactorQuality`, and their errors."""
-    mean = FactorQuality(*runs.mean(axis=0))
-    error = FactorQuality(*(runs.std(axis=0, ddof=1) / np.sqrt(len(runs))))
-    return {
-        "method": method,
-        "a": a,
-        **{name: plain(getattr(mean, name)) for name in TITLES},
-        **{f"{name}_standard_error": plain(getattr(error, name)) for name in TITLES},
-        "unscaled_sparsity": plain(mean.unscaled_sparsity),
-        "tokens_held_impossible": plain(mean.n_impossible),
-    }
+    mean = FactorQuality(*plain(runs.mean(axis=0)))
+    error = FactorQuality(*plain(runs.std(axis=0, ddof=1) / np.sqrt(len(runs))))
+    means = {name: getattr(mean, name) for name in TITLES}
+    errors = {f"{name}_standard_error": getattr(error, name) for name in TITLES}
+    others = {"unscaled_sparsity": mean.unscaled_sparsity}
+    others["tokens_held_impossible"] = mean.n_impossible
+    return {"method": method, "a": a, **means, **errors, **others}
 
 
 def qualities(
@@ -137,10 +153,9 @@ def factors_of(
         return projected_gradient_nmf(X, budget.rank, np.random.default_rng(seed))
     if a is None:
         return _coordinate_descent(X, budget.rank, seed)
-    n_rows, n_columns = X.shape
     has_moves = method == SMC_WITH_MOVES
     factors = AllocationFactors(
-        AllocationModel.nmf(n_rows, n_columns, budget.rank, a=a),
+        AllocationModel.nmf(len(X), len(X.T), budget.rank, a=a),
         method="vb" if method == VB else "smc",
         n_starts=budget.n_starts,
         n_particles=budget.n_particles_with_moves if has_moves else budget.n_particles,
@@ -162,6 +177,120 @@ def _coordinate_descent(X: Ints, rank: int, seed: int) -> tuple[Floats, Floats]:
         warnings.simplefilter("ignore", ConvergenceWarning)  # its loss is in the table
         W = solver.fit_transform(X.astype(np.float64))
     return W, solver.components_
+
+
+def projected_gradient_nmf(
+    X: ArrayLike,
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    n_rounds: int = 1000,
+    tolerance: float = 1e-5,
+) -> tuple[Floats, Floats]:
+    """Return W (I, K) and H (K, J), from starts whose product is as large as X on average.
+
+    |X − W H|² is minimised over H ≥ 0 with W fixed, and the other way round, until `n_rounds` or a
+    projected gradient of `tolerance` times the first (Lin 2007, algorithms 2 and 4).
+    """
+    X = np.asarray(X, dtype=np.float64)
+    scale = np.sqrt(X.mean() / n_components)
+    W = scale * np.abs(rng.standard_normal((X.shape[0], n_components)))
+    H = scale * np.abs(rng.standard_normal((n_components, X.shape[1])))
+    first = _projected_norm(X, W, H)
+    limit_W = limit_H = max(1e-3, tolerance) * first
+    for _ in range(n_rounds):
+        if _projected_norm(X, W, H) <= tolerance * first:
+            break
+        solved, n_steps = _least_squares(X.T, H.T, W.T, limit_W)
+        W = solved.T
+        limit_W *= SHRINK if n_steps == 0 else 1.0
+        H, n_steps = _least_squares(X, W, H, limit_H)
+        limit_H *= SHRINK if n_steps == 0 else 1.0
+    return W, H
+
+
+def _least_squares(X: Floats, W: Floats, H: Floats, limit: float) -> tuple[Floats, int]:
+    """Return the H ≥ 0 of least |X − W H|² / 2, from the start `H`, and its steps (algorithm 4)."""
+    WtX, WtW, step = W.T @ X, W.T @ W, 1.0
+    for n_steps in range(MAX_STEPS):
+        gradient = WtW @ H - WtX
+        if np.linalg.norm(gradient[(gradient < 0) | (H > 0)]) <= limit:
+            return H, n_steps
+        best, grows = None, True
+        for trial in range(MAX_TRIALS):
+            tried = np.maximum(H - step * gradient, 0.0)
+            move = tried - H
+            change = (1 - SUFFICIENT) * (gradient * move).sum() + 0.5 * (move * (WtW @ move)).sum()
+            falls = bool(change < 0)
+            grows = grows and (trial > 0 or falls)
+            if grows and (not falls or (best is not None and (best == tried).all())):
+                step *= SHRINK
+                break
+            if falls:
+                best = tried  # the longest step so far that falls enough
+                if not grows:
+                    break
+            step = step / SHRINK if grows else step * SHRINK
+        if best is None:
+            return H, n_steps
+        H = best
+    return H, MAX_STEPS
+
+
+def _projected_norm(X: Floats, W: Floats, H: Floats) -> float:
+    """Return the norm of the gradient in W and H, less what leads to negative factors (eq. 14)."""
+    pairs = ((W, (W @ H - X) @ H.T), (H, W.T @ (W @ H - X)))
+    squares = [(gradient[(gradient < 0) | (at > 0)] ** 2).sum() for at, gradient in pairs]
+    return float(np.sqrt(sum(squares)))
+
+
+def factor_quality(X: ArrayLike, W: ArrayLike, H: ArrayLike) -> FactorQuality:
+    """Return the measures of W H ≈ X.
+
+    The scale of each component is arbitrary, and sparsity depends on it: the columns of W are made
+    to sum to 1, as those of a conditional probability table do, and H takes the scale.
+
+    Raises ValueError if a number is negative or not finite, or the shapes do not fit.
+    """
+    X, W, H = (np.asarray(each, dtype=np.float64) for each in (X, W, H))
+    for name, array in (("X", X), ("W", W), ("H", H)):
+        if array.ndim != 2 or not np.isfinite(array).all() or (array < 0).any():
+            raise ValueError(f"{name} must be a matrix of finite numbers, none negative")
+    if X.shape != (W.shape[0], H.shape[1]) or W.shape[1] != H.shape[0]:
+        raise ValueError(f"W {W.shape} times H {H.shape} must have the shape of X, {X.shape}")
+    scale = W.sum(axis=0)
+    normalised, scaled = W / np.where(scale > 0, scale, 1.0), H * scale[:, None]
+    expected = normalised @ scaled
+    return FactorQuality(
+        (hoyer_sparsity(normalised) + hoyer_sparsity(scaled)) / 2,
+        (hoyer_sparsity(W) + hoyer_sparsity(H)) / 2,
+        squared_loss(X, expected),
+        kl_divergence(X, np.maximum(expected, FLOOR)),
+        float(X[expected == 0].sum()),
+    )
+
+
+def hoyer_sparsity(values: ArrayLike) -> float:
+    """Return (√n − |x|₁ / |x|₂) / (√n − 1) of n numbers: 0 of equal ones, 1 if all but one are 0.
+
+    Hoyer 2004. It is not defined, NaN, of zeros only and of a single number.
+    """
+    x = np.abs(np.asarray(values, dtype=np.float64)).ravel()
+    length = float(np.sqrt((x**2).sum()))
+    if x.size < 2 or length == 0:
+        return float("nan")
+    return float((np.sqrt(x.size) - x.sum() / length) / (np.sqrt(x.size) - 1))
+
+
+def squared_loss(X: ArrayLike, expected: ArrayLike) -> float:
+    """Return |X − X̂|², the squared Frobenius norm."""
+    return float(((np.asarray(X, dtype=np.float64) - np.asarray(expected)) ** 2).sum())
+
+
+def kl_divergence(X: ArrayLike, expected: ArrayLike) -> float:
+    """Return Σ X log(X / X̂) − X + X̂, in nats; infinite if X̂ is 0 where X is not."""
+    X, expected = np.asarray(X, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    return float((xlogy(X, X) - xlogy(X, expected) - X + expected).sum())
 
 
 def findings(result: Any) -> Iterator[Finding]:
@@ -218,18 +347,15 @@ def _draw(figure: Any, result: Any, _: Any) -> None:
     panels = figure.subplots(1, len(TITLES))
     for axes, (measure, title) in zip(panels, TITLES.items(), strict=True):
         for method in BAYESIAN:
-            rows = of_methods[method]
-            level, error = (numbers(rows, measure + end) for end in ("", "_standard_error"))
-            axes.errorbar(numbers(rows, "a"), level, yerr=error, label=method)
+            level, error = (numbers(of_methods[method], measure + end) for end in ENDS)
+            axes.errorbar(numbers(of_methods[method], "a"), level, yerr=error, label=method)
         for p, peer in enumerate(PEERS):
             (row,) = of_methods[peer]
             level, error = row[measure], row[f"{measure}_standard_error"]
             colour = series_style(len(BAYESIAN) + p)["color"]
             axes.axhline(level, color=colour, linestyle=("--", ":")[p], label=peer)
             axes.axhspan(level - error, level + error, color=colour, alpha=0.2, linewidth=0)
-        axes.set_xscale("log")
-        axes.set_xlabel("a")
-        axes.set_title(title)
+        axes.set(xscale="log", xlabel="a", title=title)
     panels[0].legend()
 
 

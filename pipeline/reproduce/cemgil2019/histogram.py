@@ -139,9 +139,8 @@ def all_allocations(model: AllocationModel, X: CellCounts) -> Ints:
 def compositions(n: int, n_parts: int) -> Ints:
     """Return all ways to write n as an ordered sum of so many parts, a row each."""
     owners = [*combinations_with_replacement(range(n_parts), n)][::-1]
-    return np.array(
-        [[each.count(part) for part in range(n_parts)] for each in owners], dtype=np.int64
-    )
+    n_of = [[each.count(part) for part in range(n_parts)] for each in owners]
+    return np.array(n_of, dtype=np.int64)
 
 
 def log_allocations(model: AllocationModel, tensors: Ints) -> Floats:
@@ -175,16 +174,14 @@ def effective_parameters(model: AllocationModel, tensors: Ints) -> Ints:
 def _family_counts(tensors: Ints, model: AllocationModel, name: str) -> Ints:
     """Return (N, *sizes of the parents, size of the index), sums over all other axes."""
     axes = [1 + model.indices.index(each) for each in model.family(name)]
-    counts: Ints = np.einsum(tensors, [*range(tensors.ndim)], [0, *axes])
-    return counts
+    return np.asarray(np.einsum(tensors, [*range(tensors.ndim)], [0, *axes]))
 
 
 def _rising(counts: Ints, alpha: Floats) -> Floats:
     """Return (N,), the sum over all but the first axis of log Γ(alpha + counts) - log Γ(alpha)."""
     with np.errstate(invalid="ignore"):  # Γ(0) / Γ(0) of cells that cannot have a count
         terms = np.where(counts > 0, gammaln(alpha + counts) - gammaln(alpha), 0.0)
-    summed: Floats = terms.reshape(len(counts), -1).sum(axis=1)
-    return summed
+    return np.asarray(terms.reshape(len(counts), -1).sum(axis=1))
 
 
 def findings(result: Any) -> Iterator[Finding]:
@@ -194,23 +191,22 @@ def findings(result: Any) -> Iterator[Finding]:
     off = [f"a = {row['a']:g}" for row in rows if abs(row["log_sum"] - row["exact"]) > 1e-10]
     yield finding("sum-is-exact", "Σ π(S) over all S is the exact likelihood, to 1e-10 nats", off)
     less = [f"a = {b['a']:g}" for a, b in pairwise(rows) if b["explained"] < a["explained"]]
-    explain = "effective parameters explain more the smaller a is"
-    yield finding("more-explained-for-small-a", explain, less, EXPLAINED)
-    spacing = (
+    text = "effective parameters explain more the smaller a is"
+    yield finding("more-explained-for-small-a", text, less, EXPLAINED)
+    text = (
         f"modes are log a and a constant ({above:.2f} nats) apart: the same, to 0.01 nats, at the "
         "last two a"
     )
     moved = at_last if abs(above - before["above_log_a"]) > 0.01 else ()
-    yield finding("modes-are-log-a-apart", spacing, moved, MODES)
+    yield finding("modes-are-log-a-apart", text, moved, MODES)
     overlap = () if last["levels_are_separate"] else at_last
-    yield finding(
-        "modes-are-apart", f"modes do not overlap at a = {last['a']:g}", overlap, MODES_APART
-    )
-    slope = (
+    text = f"modes do not overlap at a = {last['a']:g}"
+    yield finding("modes-are-apart", text, overlap, MODES_APART)
+    text = (
         "log π(S) / log a goes to d_EP + 1 for every S: the worst slope between the last two a is "
         f"off by {limit:.1e}, less than a hundredth"
     )
-    yield finding("slope-is-effective-parameters", slope, at_last if limit > 0.01 else ())
+    yield finding("slope-is-effective-parameters", text, at_last if limit > 0.01 else ())
 
 
 def tables(result: Any) -> list[Table]:
@@ -259,15 +255,13 @@ def _draw(figure: Any, result: Any, found: Histogram) -> None:
     for axes, row, log_pi in zip(grid.flat, result["rows"], found.log_pi, strict=False):
         axes.hist(log_pi, bins=N_BINS, color=BLUE, histtype="stepfilled")
         axes.axvline(row["exact"], color=VERMILION, label="log marginal likelihood")
-        axes.set_title(f"a = {row['a']:g}")
-        axes.set_xlabel("log π(S), nats")
+        axes.set(title=f"a = {row['a']:g}", xlabel="log π(S), nats")
     figure.legend(*grid.flat[0].get_legend_handles_labels(), loc="lower right")
     grid[0, 0].set_ylabel("allocations")
     axes = grid.flat[len(result["rows"])]
     axes.bar(*np.unique(found.d_ep, return_counts=True), color=MUTED)
     axes.invert_xaxis()  # the fewest on the right, as the most probable are
-    axes.set_title("effective parameters")
-    axes.set_xlabel("d_EP")
+    axes.set(title="effective parameters", xlabel="d_EP")
 
 
 EXPERIMENT = Experiment(

@@ -15,20 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 from models.allocation.model import AllocationModel
 from pipeline.allocation.letter_pairs import letter_pairs
 from pipeline.cache.results import ResultCache
-from pipeline.reproduce.cemgil2019.rank_scores import (
-    ENDS,
-    Curves,
-    curve_tables,
-    draw_curves,
-    score_rows,
-)
 from pipeline.reproduce.cemgil2019.scores import (
     BY_PARTICLES,
+    ENDS,
     NAMES,
     SCORING,
     Budget,
+    Curves,
     budget_of,
+    curve_tables,
+    draw_curves,
     score,
+    score_rows,
 )
 from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note
@@ -73,20 +71,10 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     group = group_of(cache, NAME, budget, ("ranks", "strengths"), X=X)
     scores = score_rows(group, GRAPHS, (budget.strengths, budget.ranks), compute, NAME)
     curves, levels = Curves(scores), product(budget.strengths, SCORING)
-    return Found(
-        {
-            "name": NAME,
-            "source": source,
-            "pairs": int(pairs.sum()),
-            "tokens": budget.n_tokens,
-            "cells": int((X > 0).sum()),
-            "asymmetry": asymmetry(X),
-            "asymmetry_of_pairs": asymmetry(pairs),
-            **budget.as_json(),
-            **scores,
-            "preferred": [_preferred(curves, method, a) for a, method in levels],
-        }
-    )
+    sizes = {"pairs": int(pairs.sum()), "tokens": budget.n_tokens, "cells": int((X > 0).sum())}
+    found = {"asymmetry": asymmetry(X), "asymmetry_of_pairs": asymmetry(pairs), **scores}
+    found["preferred"] = [_preferred(curves, method, a) for a, method in levels]
+    return Found({"name": NAME, "source": source, **sizes, **budget.as_json(), **found})
 
 
 def draw_pairs(pairs: ArrayLike, n_tokens: int, seed: int) -> Ints:
@@ -126,13 +114,9 @@ def _preferred(curves: Curves, method: str, a: float) -> dict[str, Any]:
     nmf, symmetric = (curves.of(graph, method, a) for graph in GRAPHS)
     least, most = ([curves.of(g, method, a, f"{end}_repeat") for g in GRAPHS] for end in ENDS)
     apart = (least[0] > most[1]) | (least[1] > most[0])
-    return {
-        "a": a,
-        "method": method,
-        "nmf": curves.ranks[nmf > symmetric].tolist(),
-        "symmetric": curves.ranks[nmf < symmetric].tolist(),
-        "not_told_apart": curves.ranks[~apart].tolist(),
-    }
+    where = {"nmf": nmf > symmetric, "symmetric": nmf < symmetric, "not_told_apart": ~apart}
+    ranks = {name: curves.ranks[at].tolist() for name, at in where.items()}
+    return {"a": a, "method": method, **ranks}
 
 
 def findings(result: Any) -> Iterator[Finding]:
@@ -184,8 +168,7 @@ def tables(result: Any) -> list[Table]:
         Column("NMF", "nmf"),
         Column("symmetric NMF", "symmetric"),
         Column(
-            "runs overlap",
-            lambda row: text(row["not_told_apart"]) if row["method"] != "vb" else None,
+            "runs overlap", lambda row: None if row["method"] == "vb" else row["not_told_apart"]
         ),
     )
     note = (

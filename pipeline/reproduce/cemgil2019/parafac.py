@@ -49,7 +49,7 @@ QUICK_COSTS: dict[str, Any] = {"sizes": (4, 8, 16, 32, 64), "n_tensors": 5, "n_p
 TIMED = ("smc", "vb")
 """Methods whose cost is measured."""
 FOR_RANKS, FOR_COSTS = 0, 2
-"""Purposes of random numbers."""
+"""Streams of random numbers."""
 FLAT = 0.2
 """Largest relative growth of SMC's time on larger tensors that counts as flat."""
 FLAT_FROM = 8
@@ -92,9 +92,9 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     of_costs = budget_of(CostBudget(), settings, QUICK_COSTS)
     ranks = _ranks(of_ranks, cache, settings.threads)
     rows, seconds = _costs(of_costs, cache)
-    cost: dict[str, Any] = {"tokens": of_costs.n_tokens, "rank": of_costs.rank, "a": of_costs.a}
-    cost |= {"particles": of_costs.n_particles, "tensors": of_costs.n_tensors, "rows": rows}
-    return Found({"name": NAME, **ranks, "cost": cost}, seconds)
+    names = ("n_tokens", "rank", "a", "n_particles", "n_tensors")
+    cost = {name.removeprefix("n_"): getattr(of_costs, name) for name in names}
+    return Found({"name": NAME, **ranks, "cost": {**cost, "rows": rows}}, seconds)
 
 
 def drawn_tensor(budget: RankBudget, tensor: int) -> CellCounts:
@@ -128,15 +128,9 @@ def _ranks(budget: RankBudget, cache: ResultCache, threads: int) -> dict[str, An
         standard_error=rows_of(**columns(BY_PARTICLES, "standard_error")),
         runs=rows_of(**columns(BY_PARTICLES, "repeats")),
     )
-    return {
-        "shape": list(budget.shape),
-        "true_rank": budget.true_rank,
-        "tokens": budget.n_tokens,
-        "a": budget.a,
-        **budget.as_json(),
-        "rows": rows,
-        "found": found_ranks(rows, budget.true_rank),
-    }
+    spent = {"true_rank": budget.true_rank, "tokens": budget.n_tokens, "a": budget.a}
+    found = {"rows": rows, "found": found_ranks(rows, budget.true_rank)}
+    return {"shape": list(budget.shape), **spent, **budget.as_json(), **found}
 
 
 def found_ranks(rows: list[dict[str, Any]], true_rank: int) -> list[dict[str, Any]]:
@@ -195,10 +189,8 @@ def _costs(budget: CostBudget, cache: ResultCache) -> tuple[list[dict[str, Any]]
     def measure(method: str, field: str) -> Any:
         return np.array([[costs[size, d, method][field] for d in tensors] for size in sizes])
 
-    seconds, n_epochs = (
-        {method: measure(method, "seconds") for method in TIMED},
-        measure("vb", "n_epochs"),
-    )
+    seconds = {method: measure(method, "seconds") for method in TIMED}
+    n_epochs = measure("vb", "n_epochs")
     measures = {
         "cells_not_empty": measure("vb", "n_cells"),
         "smc_seconds": seconds["smc"],
@@ -330,16 +322,11 @@ def _draw_ranks(figure: Any, result: Any, _: Any) -> None:
         axes.axvline(result["true_rank"], color=GRID, linewidth=2)
         for n, method in enumerate(BY_PARTICLES):
             level, runs = numbers(rows, method), np.array([row["runs"][method] for row in rows])
-            axes.errorbar(
-                ranks,
-                level,
-                yerr=[level - runs.min(axis=1), runs.max(axis=1) - level],
-                label=f"{NAMES[method]} and its runs",
-                elinewidth=0.8,
-                **series_style(n),
-            )
-        bound = {**series_style(2), "linestyle": "--", "label": "VB bound"}
-        axes.plot(ranks, numbers(rows, "vb"), **bound)
+            bars = [level - runs.min(axis=1), runs.max(axis=1) - level]
+            style = {**series_style(n), "label": f"{NAMES[method]} and its runs"}
+            axes.errorbar(ranks, level, yerr=bars, elinewidth=0.8, **style)
+        style = {**series_style(2), "linestyle": "--", "label": "VB bound"}
+        axes.plot(ranks, numbers(rows, "vb"), **style)
         axes.set_title(f"tensor {d}")
         if d >= (n_rows - 1) * n_columns:
             axes.set_xlabel("R")
@@ -353,18 +340,13 @@ def _draw_costs(figure: Any, result: Any, seconds: Mapping[str, Any]) -> None:
     sizes = [row["size"] for row in cost["rows"]]
     for method, of_sizes in seconds.items():
         median = np.median(of_sizes, axis=1)
-        axes.errorbar(
-            sizes,
-            median,
-            yerr=[median - of_sizes.min(axis=1), of_sizes.max(axis=1) - median],
-            capsize=3,
-            label=f"{NAMES[method]}, median and range of {cost['tensors']} tensors",
-        )
+        bars = [median - of_sizes.min(axis=1), of_sizes.max(axis=1) - median]
+        label = f"{NAMES[method]}, median and range of {cost['tensors']} tensors"
+        axes.errorbar(sizes, median, yerr=bars, capsize=3, label=label)
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [f"{size}³" for size in sizes])
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("tensor")
-    axes.set_ylabel("seconds")
+    axes.set(xlabel="tensor", ylabel="seconds")
     axes.legend()
 
 

@@ -1,17 +1,29 @@
-"""Scores of allocation models by exact enumeration, SMC and VB, and their budgets."""
+"""Scores of allocation models by exact enumeration, SMC and VB, and log marginals over their rank.
 
-from collections.abc import Mapping
+Those over ranks are of Figures 12 and 15 of Cemgil et al. 2019: trials by graph, method, a and
+rank, with rows, claims, tables and figures of their scores.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from evaluation.allocation.log_marginal import log_marginal
 from evaluation.allocation.particles import by_particles
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
+from pipeline.cache.results import ResultGroup
 from pipeline.errors import UsageError
+from pipeline.figures.style import INK, series_style
+from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.experiment import number, plain
 from pipeline.reproduce.settings import ReproduceSettings
-from pipeline.reproduce.tables import text
-from pipeline.reproduce.trials import scaled, trial_seed
+from pipeline.reproduce.tables import Column, Table, grouped, indexed, text
+from pipeline.reproduce.trials import run_trials, scaled, trial_seed
 
 B = TypeVar("B", bound="Budget")
 WITH_MOVES, SORTED = "smc-moves", "smc-sorted"
@@ -26,6 +38,8 @@ NAMES = {
 SCORING = ("smc", WITH_MOVES, "vb")
 """Methods that score every model."""
 BY_PARTICLES = SCORING[:2]
+ENDS = ("lowest", "highest")
+LINES = {"smc": ":", WITH_MOVES: "-", "vb": "--"}
 ROUNDING = 1e-6
 """Nats below VB's bound that count as rounding."""
 FEWER = 10
@@ -100,12 +114,10 @@ def score(
 
     The `key` of the trial seeds its random numbers. Runs that disagree are not logged.
     """
-    seed = trial_seed(budget.seed, *key)
+    seed, starts, has_moves = trial_seed(budget.seed, *key), budget.n_starts, method == WITH_MOVES
     if method in ("exact", "vb"):
-        starts = budget.n_starts
         found = log_marginal(model, X, method, n_repeats=starts, random_state=seed, n_jobs=n_jobs)
         return found.to_arrays()
-    has_moves = method == WITH_MOVES
     return by_particles(
         model,
         CellCounts.of(X, model),
@@ -117,3 +129,129 @@ def score(
         seed=seed,
         n_jobs=n_jobs,
     ).to_arrays()
+
+
+def score_rows(
+    group: ResultGroup,
+    graphs: Sequence[str],
+    levels: tuple[Sequence[float], Sequence[int]],
+    compute: Callable[..., Mapping[str, Any]],
+    stage: str,
+) -> dict[str, list[dict[str, Any]]]:
+    """Return a row for each strength, graph, method and rank, and the best ranks.
+
+    `levels` are strengths and ranks; `compute` takes graph, method, a and rank. Small ranks are
+    computed first.
+    """
+    strengths, ranks = levels
+    keys = [(g, m, a, r) for r, a, g, m in product(sorted(ranks), strengths, graphs, SCORING)]
+    scores = run_trials(group, keys, compute, stage)
+    rows, best = [], []
+    for a, graph, method in product(strengths, graphs, SCORING):
+        named = {"a": a, "graph": graph, "method": method}
+        of_ranks = [
+            {**named, "rank": rank, **_shown(scores[graph, method, a, rank])} for rank in ranks
+        ]
+        rows += of_ranks
+        top = of_ranks[int(np.argmax([number(row["log_marginal"], -np.inf) for row in of_ranks]))]
+        best.append({**named, "rank": top["rank"], "log_marginal": top["log_marginal"]})
+    return {"rows": rows, "best": best}
+
+
+def _shown(score: Mapping[str, Any]) -> Any:
+    """Return a score as a row has it; the lowest and highest repeat of VB are its bound."""
+    bound, sizes = score["log_marginal"], score.get("path/effective_sample_size")
+    repeats = score["repeats"] if score["method"] != "vb" else np.array([bound])
+    shown = {name: score[name] for name in ("direction", "log_marginal", "standard_error")}
+    shown |= {"lowest_repeat": repeats.min(), "highest_repeat": repeats.max()}
+    smallest = None if sizes is None else sizes.min(axis=1).mean()
+    return plain(shown | {"smallest_effective_sample_size": smallest, "seconds": score["seconds"]})
+
+
+class Curves:
+    """Scores of a result over ranks, −∞ where there is none."""
+
+    def __init__(self, result: Any) -> None:
+        self.curves = grouped(result["rows"], "graph", "method", "a")
+        graphs, _, strengths = (dict.fromkeys(part) for part in zip(*self.curves, strict=True))
+        self.graphs, self.strengths = tuple(graphs), tuple(strengths)
+        self.ranks = np.array(list(grouped(result["rows"], "rank")))
+        self.best = indexed(result["best"], "graph", "method", "a")
+
+    def of(self, graph: str, method: str, a: float, field: str = "log_marginal") -> NDArray[Any]:
+        """Return the scores (R,), or another field of the rows."""
+        return np.array([number(row[field], -np.inf) for row in self.curves[graph, method, a]])
+
+    def is_below_bound(self, graph: str, method: str, a: float) -> NDArray[np.bool_]:
+        """Return (R,) whether a score is below VB's bound, so that it is below the truth.
+
+        The log of an unbiased estimate is mostly too low where runs differ by many nats.
+        """
+        below: NDArray[np.bool_] = self.of(graph, method, a) < self.of(graph, "vb", a) - ROUNDING
+        return below
+
+    def at(self, fails: Any, graphs: Iterable[str], method: str, a: float) -> list[str]:
+        """Return the ranks at which something `fails` (R,).
+
+        A note says if the score is below VB's bound: it is then too low, and no evidence.
+        """
+        below = np.any([self.is_below_bound(graph, method, a) for graph in graphs], axis=0)
+        notes = np.where(below, " (below VB's bound)", "")
+        places = zip(self.ranks, notes, fails, strict=True)
+        return [f"rank {rank}{note}" for rank, note, failed in places if failed]
+
+    def above_bound(self) -> Iterator[Finding]:
+        """Decide whether SMC is no lower than VB's bound; it is lower with too few particles."""
+        for a, graph, method in product(self.strengths, self.graphs, BY_PARTICLES):
+            text = f"a = {a:g}, {graph}: {NAMES[method]} no lower than the bound of VB"
+            below = self.ranks[self.is_below_bound(graph, method, a)]
+            yield finding(f"{method}-above-bound", text, [f"rank {rank}" for rank in below])
+
+
+def draw_curves(figure: Any, result: Any, _: Any) -> None:
+    """Draw log marginals over rank, a panel for each strength; bars span the repeats."""
+    curves = Curves(result)
+    complete = indexed(result.get("complete_graph", ()), "a")
+    panels = figure.subplots(1, len(curves.strengths), squeeze=False)[0]
+    for axes, a in zip(panels, curves.strengths, strict=True):
+        if a in complete:
+            level = complete[a]["log_marginal"]
+            axes.axhline(level, color=INK, linewidth=1.0, label="complete graph")
+        for (g, graph), method in product(enumerate(curves.graphs), SCORING):
+            level = curves.of(graph, method, a)
+            ends = [curves.of(graph, method, a, f"{end}_repeat") for end in ENDS]
+            bars = None if method == "vb" else [level - ends[0], ends[1] - level]
+            style = {**series_style(g), "alpha": 1.0 if method == WITH_MOVES else 0.5}
+            style |= {"linestyle": LINES[method], "label": f"{graph}, {NAMES[method]}"}
+            axes.errorbar(curves.ranks, level, yerr=bars, **style)
+        axes.set(title=f"a = {a:g}", xlabel="rank")
+    panels[0].set_ylabel("log marginal, nats (of VB a lower bound)")
+    panels[0].legend(fontsize="small", framealpha=0.6)
+
+
+def curve_tables(result: Any) -> list[Table]:
+    """Return log marginals over ranks, a table for each strength and graph, and the best ranks."""
+    complete = indexed(result.get("complete_graph", ()), "a")
+    ranks = (Column("rank", lambda rows: rows["vb"]["rank"]), *map(_with_runs, SCORING))
+    tables = []
+    for (a, graph), rows in grouped(result["rows"], "a", "graph").items():
+        note = f"In brackets the lowest and the highest run. {in_words(result)}"
+        if a in complete:
+            note += f" Complete graph: {text(complete[a]['log_marginal'], '.2f')}."
+        title = f"a = {text(a, 'g')}, {graph}: log marginal likelihood, nats"
+        of_ranks = [indexed(of_rank, "method") for of_rank in grouped(rows, "rank").values()]
+        tables.append(Table(title, ranks, of_ranks, note))
+    best = [indexed(rows, "method") for rows in grouped(result["best"], "a", "graph").values()]
+    named = (Column("a", "vb.a", "g"), Column("graph", "vb.graph"))
+    columns = (*named, *(Column(NAMES[method], f"{method}.rank") for method in SCORING))
+    return [*tables, Table("Best rank", columns, best, headings=2)]
+
+
+def _with_runs(method: str) -> Column:
+    def value(rows: Any) -> str:
+        row = rows[method]
+        if method == "vb":
+            return text(row["log_marginal"], ".2f")
+        return with_range(row["log_marginal"], row["lowest_repeat"], row["highest_repeat"])
+
+    return Column(NAMES[method], value)

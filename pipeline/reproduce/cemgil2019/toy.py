@@ -7,7 +7,7 @@ there is SMC that visits tokens sorted by cell, whose variance is far lower.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,6 @@ MATRICES = {
 """X⁽¹⁾ and X⁽²⁾ of the paper."""
 METHODS = ("exact", "smc", SORTED, "vb")
 BY_ORDER = METHODS[1:3]
-"""SMC, in both orders of tokens."""
 QUICK: dict[str, Any] = {"n_repeats": 20, "n_starts": 20}
 MAX_T = 2.58
 """|t| exceeds it once in a hundred times without bias."""
@@ -70,13 +69,10 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     keys = product(MATRICES, budget.a, budget.ranks, METHODS)
     group = group_of(cache, NAME, budget, ("a", "ranks"), data=dict(MATRICES))
     scores = run_trials(group, keys, compute, NAME)
-    rows = [
-        row
-        for matrix, a in product(MATRICES, budget.a)
-        for row in matrix_rows(scores, matrix, a, budget.ranks)
-    ]
+    places = product(MATRICES, budget.a)
+    of_places = [matrix_rows(scores, matrix, a, budget.ranks) for matrix, a in places]
     spent = {name: getattr(budget, f"n_{name}") for name in ("particles", "repeats", "starts")}
-    return Found({"name": NAME, **spent, "rows": rows})
+    return Found({"name": NAME, **spent, "rows": [*chain(*of_places)]})
 
 
 def matrix_rows(
@@ -123,16 +119,14 @@ def ratio_t(scores: list[Any], exact: Floats) -> list[float]:
 
 def log_odds(log_marginals: Floats) -> Floats:
     """Return log posterior probabilities of models (K,) that are as likely before."""
-    odds: Floats = log_marginals - logsumexp(log_marginals, axis=-1, keepdims=True)
-    return odds
+    return log_marginals - np.asarray(logsumexp(log_marginals, axis=-1, keepdims=True))
 
 
 def log_odds_error(odds: Floats, error: Floats) -> Floats:
     """Return standard errors (K,) of log odds by the delta method, given those of log marginals."""
     share, square = np.exp(odds), error**2
     others = (share**2 * square).sum() - share**2 * square
-    result: Floats = np.sqrt((1 - share) ** 2 * square + others)
-    return result
+    return np.asarray(np.sqrt((1 - share) ** 2 * square + others))
 
 
 def _place(row: Any) -> str:
@@ -159,7 +153,6 @@ def _wrong(rows: list[Any], method: str) -> list[tuple[str, Any, float, float]]:
 
 
 def _published(rows: list[Any]) -> list[Any]:
-    """Return rows with the published log marginals in place of ours, where there are any."""
     return [row | row["published"] for row in rows if row["published"]["exact"] is not None]
 
 
@@ -258,13 +251,12 @@ def tables(result: Any) -> list[Table]:
 
 def headline(result: Any) -> Headline:
     """Return how often SMC prefers the rank that the exact value does."""
-
-    def right(rows: list[Any]) -> str:
+    right = []
+    for rows in (result["rows"], _published(result["rows"])):
         n_places = len(grouped(rows, "matrix", "a"))
-        return f"{n_places - len(_wrong(rows, 'smc'))} of {n_places}"
-
+        right.append(f"{n_places - len(_wrong(rows, 'smc'))} of {n_places}")
     what = "settings (matrix and a) at which SMC prefers the rank that exact does"
-    return Headline(what, right(result["rows"]), right(_published(result["rows"])))
+    return Headline(what, *right)
 
 
 def _draw(figure: Any, result: Any, matrix: str) -> None:
@@ -281,16 +273,13 @@ def _draw(figure: Any, result: Any, matrix: str) -> None:
         a, exact = numbers(rows, "a"), numbers(rows, "exact")
         for method, style in styles.items():
             value, odds = numbers(rows, method), numbers(rows, "log_odds", method)
-            errors = odds_errors = None
-            if method in BY_ORDER:
-                errors = numbers(rows, "standard_error", method)
-                odds_errors = numbers(rows, "log_odds_standard_error", method)
+            bars = ("standard_error", "log_odds_standard_error") if method in BY_ORDER else ()
+            errors, odds_errors = [numbers(rows, bar, method) for bar in bars] or [None, None]
             grid[0, k].errorbar(a, value, yerr=errors, label=NAMES[method], **style)
             grid[1, k].errorbar(a, value - exact, yerr=errors, **style)
             grid[2, k].errorbar(a, odds, yerr=odds_errors, **style)
         grid[0, k].set_title(f"K = {rank}")
-        grid[2, k].set_xlabel("a")
-        grid[2, k].set_xscale("log")
+        grid[2, k].set(xlabel="a", xscale="log")
     titles = ("log marginal likelihood, nats", "above exact, nats", "log odds")
     for axes, title in zip(grid[:, 0], titles, strict=True):
         axes.set_ylabel(title)

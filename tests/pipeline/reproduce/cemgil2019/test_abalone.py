@@ -32,8 +32,7 @@ from pipeline.reproduce.cemgil2019.abalone import (
     tensor_of,
 )
 from pipeline.reproduce.cemgil2019.letters import GRAPHS, NMF, SYMMETRIC, _preferred
-from pipeline.reproduce.cemgil2019.rank_scores import Curves, score_rows
-from pipeline.reproduce.cemgil2019.scores import SCORING, WITH_MOVES, score
+from pipeline.reproduce.cemgil2019.scores import SCORING, WITH_MOVES, Curves, score, score_rows
 from pipeline.reproduce.settings import ReproduceSettings
 from tests.pipeline.reproduce.support import abalone_lines, places, shifted
 from tests.shared_data import shared_file

@@ -15,22 +15,20 @@ from pipeline.reproduce.cemgil2019.decompositions import (
     BAYESIAN,
     COORDINATE_DESCENT,
     EXPERIMENT,
+    FLOOR,
     PEERS,
     PROJECTED_GRADIENT,
     DecompositionsBudget,
     bayesian_factors,
-    factors_of,
-    qualities,
-    row_of,
-)
-from pipeline.reproduce.cemgil2019.factor_quality import (
-    FLOOR,
     factor_quality,
+    factors_of,
     hoyer_sparsity,
     kl_divergence,
+    projected_gradient_nmf,
+    qualities,
+    row_of,
     squared_loss,
 )
-from pipeline.reproduce.cemgil2019.projected_gradient_nmf import projected_gradient_nmf
 from tests.pipeline.reproduce.support import places
 
 SMALL = DecompositionsBudget(30, 2, 2, 5, rank=2)
