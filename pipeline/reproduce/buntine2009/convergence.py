@@ -7,6 +7,7 @@ of the number of samples where an estimator converges to the exact value.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -29,8 +30,8 @@ QUICK: dict[str, Any] = {
     "sizes": (50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 20_000),
     "n_runs": 10,
 }
-CLOSE_UP = 0.04
-"""Bits a word above and below the exact value in the close-up, as in Figure 2 of the paper."""
+CLOSE_UP = 0.04  # Bits a word above and below the exact value in the close-up, as in Figure 2
+BITS = "-log2 p a word"
 
 
 @dataclass(frozen=True)
@@ -68,11 +69,9 @@ def convergence(budget: ConvergenceBudget, cache: ResultCache) -> tuple[float, d
     seed_of = dict(zip(ESTIMATORS, seeds, strict=True))
 
     def compute(name: str, run: int) -> Mapping[str, Any]:
-        found = [
-            ESTIMATORS[name](topics, document, n_samples=size, seed=seed_of[name][run])
-            for size in budget.sizes
-        ]
-        return {"estimate": [-each.log_likelihood[0] / bits for each in found]}
+        estimate = partial(ESTIMATORS[name], topics, document, seed=seed_of[name][run])
+        found = (estimate(n_samples=size).log_likelihood[0] for size in budget.sizes)
+        return {"estimate": [-each / bits for each in found]}
 
     runs = range(budget.n_runs)
     group = group_of(cache, NAME, budget)
@@ -85,24 +84,14 @@ def as_json(
     budget: ConvergenceBudget, truth: float, estimates: Mapping[str, Floats]
 ) -> dict[str, Any]:
     """Return a row for each estimator and number of samples, with the estimate of the first run."""
-    return {
-        "name": NAME,
-        "topics": budget.n_topics,
-        "tokens": budget.length,
-        "gamma": budget.gamma,
-        "runs": budget.n_runs,
-        "exact": truth,
-        "rows": [
-            {
-                "estimator": name,
-                "samples": size,
-                "estimate": float(of_size[0]),
-                "root_mean_square_error": float(np.sqrt(((of_size - truth) ** 2).mean())),
-            }
-            for name, estimate in estimates.items()
-            for size, of_size in zip(budget.sizes, estimate.T.copy(), strict=True)
-        ],
-    }
+    rows = []
+    for name, estimate in estimates.items():
+        for size, of in zip(budget.sizes, estimate.T.copy(), strict=True):
+            error = float(np.sqrt(((of - truth) ** 2).mean()))
+            row = {"estimator": name, "samples": size, "estimate": float(of[0])}
+            rows.append({**row, "root_mean_square_error": error})
+    about = {"topics": budget.n_topics, "tokens": budget.length, "gamma": budget.gamma}
+    return {"name": NAME, **about, "runs": budget.n_runs, "exact": truth, "rows": rows}
 
 
 def tables(result: Any) -> list[Table]:
@@ -118,11 +107,9 @@ def tables(result: Any) -> list[Table]:
         rows = [(f"{size:,}", *(text(row[column], ".5f") for row in of)) for size, of in by_size]
         return text_table(title, ("samples", *names), rows, note=note)
 
-    errors = f"Root mean square error over {result['runs']} runs"
-    return [
-        table("Estimates of −log2 p a word, one run", "estimate"),
-        table(errors, "root_mean_square_error"),
-    ]
+    estimates = table("Estimates of −log2 p a word, one run", "estimate")
+    title = f"Root mean square error over {result['runs']} runs"
+    return [estimates, table(title, "root_mean_square_error")]
 
 
 def _errors(result: Any, extreme: Callable[..., int]) -> tuple[int, dict[str, float]]:
@@ -170,29 +157,27 @@ def findings(result: Any) -> Iterator[Finding]:
     )
 
 
-def _draw(figure: Any, result: Any, column: str, label: str) -> Any:
+def _draw(figure: Any, result: Any, column: str, label: str, **settings: Any) -> None:
     axes = figure.subplots()
     if column == "estimate":
         axes.axhline(result["exact"], color=INK, label="exact")
     draw_lines(axes, result["rows"], "samples", column, "estimator")
-    axes.set_xlabel("samples")
-    axes.set_ylabel(label)
+    axes.set(xlabel="samples", ylabel=label + BITS, **settings)
     axes.legend()
-    return axes
 
 
-def _draw_estimates(figure: Any, result: Any, _: Any) -> Any:
-    return _draw(figure, result, "estimate", "-log2 p a word")
+def _draw_estimates(figure: Any, result: Any, _: Any) -> None:
+    _draw(figure, result, "estimate", "")
 
 
 def _draw_close_up(figure: Any, result: Any, _: Any) -> None:
     truth = result["exact"]
-    _draw_estimates(figure, result, _).set_ylim(truth - CLOSE_UP, truth + CLOSE_UP)
+    _draw(figure, result, "estimate", "", ylim=(truth - CLOSE_UP, truth + CLOSE_UP))
 
 
 def _draw_errors(figure: Any, result: Any, _: Any) -> None:
-    label = "root mean square error of -log2 p a word"
-    _draw(figure, result, "root_mean_square_error", label).loglog()
+    both = {"xscale": "log", "yscale": "log"}
+    _draw(figure, result, "root_mean_square_error", "root mean square error of ", **both)
 
 
 EXPERIMENT = Experiment(

@@ -16,6 +16,7 @@ single start often merges two true topics and splits another, which costs more t
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -34,13 +35,12 @@ from pipeline.figures.style import INK, MUTED
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_lengths, draw_topics, zipf_word_prior
 from pipeline.reproduce.claims import Finding, finding
-from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines
+from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines, plain
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text, text_table
 from pipeline.reproduce.trials import group_of, run_trials, scaled
 
-Model = tuple[int, int]
-"""I, the training documents, 0 for the known model; and K."""
+Model = tuple[int, int]  # I, the training documents, 0 for the known model; and K
 
 NAME = "buntine-model-selection"
 QUICK: dict[str, Any] = {
@@ -50,17 +50,14 @@ QUICK: dict[str, Any] = {
     "n_starts": 6,
     "n_sweeps": 100,
 }
-MEAN_LENGTH, LENGTH_SHAPE = 151, 3.0
-"""Negative binomial of lengths, whose standard deviation is about 87."""
+MEAN_LENGTH, LENGTH_SHAPE = 151, 3.0  # Negative binomial; its standard deviation is about 87
 ETA = 0.1
-BLOCK = 500
-"""Documents drawn with one generator: more of them begin with the same."""
-BOUND_DOCUMENTS = 1000
-"""Training documents that the starts are compared on."""
+BLOCK = 500  # Documents drawn with one generator: more of them begin with the same
+BOUND_DOCUMENTS = 1000  # Training documents that the starts are compared on
 COMPLETION = "completion"
 RIGHT = "MFI and LRS choose the right number of topics, LR less clearly."
+# Names of arrays of a scored model; bounds are in nats a word, of each start
 SECONDS, TRAINING, BOUNDS = "seconds of ", "seconds of training", "bounds"
-"""Names of arrays of a scored model; bounds are in nats a word, of each start."""
 
 
 class Dataset(NamedTuple):
@@ -88,10 +85,8 @@ class SelectionBudget:
     left_to_right_samples: int = 100
     mean_field_samples: int = 200
     n_starts: int = 8
-    start_sweeps: int = 50
-    """Sweeps after which the starts are compared."""
-    n_sweeps: int = 200
-    """Sweeps of the best start in all."""
+    start_sweeps: int = 50  # Sweeps after which the starts are compared
+    n_sweeps: int = 200  # Sweeps of the best start in all
     seed: int = 0
 
     @property
@@ -126,9 +121,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     group = group_of(cache, NAME, budget, ("training_sizes",))
     drawn = problem(budget)
 
-    def compute(n_train: int, n_topics: int) -> Mapping[str, Any]:
-        return scored(drawn, n_train, n_topics, settings.threads)
-
+    compute = partial(scored, drawn, n_jobs=settings.threads)
     models = run_trials(group, budget.models, compute, NAME, "models")
     return Found(as_json(settings.dataset, budget, models))
 
@@ -158,14 +151,13 @@ def scored(
     Returns the arrays of each estimate, under the estimator's name, seconds, and bounds of starts.
     """
     budget, started = drawn.budget, time.perf_counter()
+    common: dict[str, Any] = {"seed": budget.seed, "n_jobs": n_jobs}
     topics, bounds = _learned(drawn, n_train, n_topics, n_jobs) if n_train else (drawn.truth, [])
     found = {BOUNDS: bounds, TRAINING: time.perf_counter() - started}
     for name, n_samples in budget.n_samples.items():
         estimator = completion if name == COMPLETION else ESTIMATORS[name]
         documents, started = DocumentBlock(drawn.held_out), time.perf_counter()
-        estimate = estimator(
-            topics, documents, n_samples=n_samples, seed=budget.seed, n_jobs=n_jobs
-        )
+        estimate = estimator(topics, documents, n_samples=n_samples, **common)
         found[SECONDS + name] = time.perf_counter() - started
         found |= estimate.to_arrays(f"{name}/")
     return found
@@ -176,23 +168,17 @@ def _learned(
 ) -> tuple[LDATopics, list[float]]:
     """Return the topics of the best start, and the bounds of all."""
     budget, counts = drawn.budget, drawn.training_documents(n_train)
-    best, bounds = None, []
+    fixed: dict[str, Any] = {"alpha": float(drawn.truth.alpha[0]), "eta": ETA}
+    fixed |= {"learn_priors": "none", "start": "random", "n_iter": budget.start_sweeps}
+    bounds: list[float] = []
     for start in range(budget.n_starts):
-        model = GibbsLDA(
-            n_topics,
-            alpha=float(drawn.truth.alpha[0]),
-            eta=ETA,
-            learn_priors="none",
-            n_iter=budget.start_sweeps,
-            start="random",
-            random_state=np.random.default_rng([budget.seed, 3, n_train, n_topics, start]),
-            n_jobs=n_jobs,
-        ).fit(counts)
+        rng = np.random.default_rng([budget.seed, 3, n_train, n_topics, start])
+        model = GibbsLDA(n_topics, **fixed, random_state=rng, n_jobs=n_jobs)
+        model.fit(counts)
         some = DocumentBlock(counts[:BOUND_DOCUMENTS])
         bounds.append(variational_bound(model.topics_, some, n_jobs=n_jobs).nats_per_word)
-        if best is None or bounds[-1] < min(bounds[:-1]):
+        if bounds.index(min(bounds)) == start:
             best = model
-    assert best is not None
     best.n_iter = budget.n_sweeps
     for _ in best.iterate(counts, state=best.state_):
         pass
@@ -220,15 +206,9 @@ def as_json(
         for name in names:
             ours = estimate(i, k, name)
             loss = paired_difference(ours, estimate(i, truth, name))
-            row = {
-                **known,
-                "estimator": name,
-                "perplexity": ours.perplexity,
-                "loss": float(loss.nats_per_word),
-                "loss_standard_error": float(loss.standard_error),
-                "seconds": float(models[i, k][SECONDS + name]),
-            }
-            rows.append(row)
+            row = {**known, "estimator": name, "perplexity": ours.perplexity}
+            row |= {"loss": loss.nats_per_word, "loss_standard_error": loss.standard_error}
+            rows.append(plain(row | {"seconds": models[i, k][SECONDS + name]}))
     best = {
         at: min(of, key=lambda row: row["perplexity"])["topics"]
         for at, of in grouped(rows, "training_documents", "estimator").items()
@@ -331,8 +311,7 @@ def _draw_by_size(figure: Any, result: Any, _: Any) -> None:
     for axes, (name, rows) in zip(panels, by_estimator, strict=True):
         draw_lines(axes, rows, "training_documents", "perplexity", "topics", "K = {}")
         axes.axhline(result["true_perplexity"][name], color=INK, linestyle="--", label="true")
-        axes.set_title(name)
-        axes.set_xlabel("training documents")
+        axes.set(title=name, xlabel="training documents")
     panels[0].set_ylabel("perplexity")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper")
 
@@ -347,8 +326,7 @@ def _draw_by_topics(figure: Any, result: Any, _: Any) -> None:
         axes.set_xscale("log")
         axes.set_xticks(candidates, [str(k) for k in candidates], rotation=90)
         axes.minorticks_off()
-        axes.set_title(f"{size:,} documents")
-        axes.set_xlabel("topics")
+        axes.set(title=f"{size:,} documents", xlabel="topics")
     panels[0].set_ylabel("perplexity")
     panels[-1].legend()
 

@@ -7,8 +7,7 @@ from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.simulate import simulated_documents
 from models import LDATopics
 
-ZIPF_OFFSET = 2.7
-"""Offset of Mandelbrot's form of Zipf's law, about that of English words."""
+ZIPF_OFFSET = 2.7  # Offset of Mandelbrot's form of Zipf's law, about that of English words
 
 
 def draw_topics(n_topics: int, word_prior: Floats, alpha: float, rng: Rng) -> LDATopics:

@@ -26,8 +26,9 @@ from pipeline.reproduce.trials import group_of, run_trials, scaled
 
 NAME = "buntine-table-1"
 QUICK = {"n_pairs": 100}
-MAX_T = 2.58
-"""Cutoff of the paper: |t| exceeds it once in a hundred times without bias."""
+MAX_T = 2.58  # Cutoff of the paper: |t| exceeds it once in a hundred times without bias
+# Mean, standard deviation and Student's t of 100 pairs, by gamma and estimator. The mean of LR at
+# gamma = 1 is printed as .000796; its deviation and t say ten times that.
 PUBLISHED: dict[float, dict[str, tuple[float, float, float]]] = {
     0.2: {
         "HM": (-0.3357, 0.2345, -14.3),
@@ -58,10 +59,6 @@ PUBLISHED: dict[float, dict[str, tuple[float, float, float]]] = {
         "LRS": (0.00510, 0.0259, 1.97),
     },
 }
-"""Mean, standard deviation and Student's t of 100 pairs, by gamma and estimator.
-
-The mean of LR at gamma = 1 is printed as .000796; its deviation and t say ten times that.
-"""
 
 
 @dataclass(frozen=True)
@@ -137,13 +134,8 @@ def as_json(budget: Table1Budget, found: Mapping[tuple[float], Any]) -> dict[str
             row = {name: float(values[m]) for name, values in columns.items()}
             theirs = published and dict(zip(names, published, strict=True))
             rows.append({"gamma": gamma, "estimator": estimator, **row, "published": theirs})
-    return {
-        "name": NAME,
-        "pairs": budget.n_pairs,
-        "samples": budget.n_samples,
-        "tokens": budget.length,
-        "rows": rows,
-    }
+    about = {"pairs": budget.n_pairs, "samples": budget.n_samples, "tokens": budget.length}
+    return {"name": NAME, **about, "rows": rows}
 
 
 def tables(result: Any) -> list[Table]:

@@ -7,7 +7,8 @@ figure shows the samples and the seconds that each needs.
 The paper scores documents that it trained on, too; here those that are scored are held out.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,36 +17,21 @@ from scipy import sparse
 from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.reproduce.buntine2009.estimators import REFINED
-from pipeline.reproduce.capdevila2018.runs import (
-    LEVELS,
-    Budget,
-    Run,
-    cached_scores,
-    cached_topics,
-    findings,
-    last_rows,
-)
-from pipeline.reproduce.counts import Named, corpora_of, draw_rows, whole_counts
-from pipeline.reproduce.experiment import (
-    Experiment,
-    Figure,
-    Found,
-    data_note,
-    draw_lines,
-    panels,
-    plain,
-)
+from pipeline.reproduce.capdevila2018 import runs
+from pipeline.reproduce.capdevila2018.documents import draw_rows, whole_counts
+from pipeline.reproduce.capdevila2018.runs import Budget, Run, last_rows
+from pipeline.reproduce.counts import Named, corpora_of
+from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines, plain
 from pipeline.reproduce.settings import ReproduceSettings
-from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text
+from pipeline.reproduce.tables import Column, Headline, Table, text
 from pipeline.reproduce.trials import group_of, scaled
 
 NAME = "l2r-convergence"
 LONG, SHORT = (10, 30, 100, 300, 1000, 3000, 10_000), (10, 30, 100, 300, 1000)
+# The paper's sizes, but that L2R has no large ones
 FULL = Budget(100, {"DS": LONG, "HM": LONG, "L2R": SHORT, REFINED: SHORT})
-"""The paper's sizes, but that L2R has no large ones."""
 QUICK = {"n_topics": 20, "n_documents": 30}
-MAX_SHARE = 0.2
-"""Largest share of the documents that is held out."""
+MAX_SHARE = 0.2  # Largest share of the documents that is held out
 
 
 def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
@@ -54,9 +40,10 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     budget, corpora, rows = scaled(FULL, settings, QUICK, **asked), [], []
     for corpus in corpora_of(settings):
         training, documents = held_out(corpus, budget)
-        group = group_of(cache, NAME, budget, LEVELS, counts=corpus.counts)
-        topics = cached_topics(group, training, budget, settings.threads, corpus.name)
-        scores = cached_scores(group, topics, documents, budget, settings.threads, corpus.name)
+        group = group_of(cache, NAME, budget, runs.LEVELS, counts=corpus.counts)
+        common = budget, settings.threads, corpus.name
+        topics = runs.cached_topics(group, training, *common)
+        scores = runs.cached_scores(group, topics, documents, *common)
         about = {
             "corpus": corpus.name,
             "documents": training.shape[0],
@@ -97,7 +84,6 @@ def rows_of(
     """
     total = {run: float(found["log_likelihood"].sum()) for run, found in scores.items()}
     reference = total[Run(REFINED, budget.sizes[REFINED][-1])]
-    runs = [Run(name, size) for name, sizes in budget.sizes.items() for size in sizes]
     return [
         {
             "corpus": about["corpus"],
@@ -108,7 +94,7 @@ def rows_of(
             "above_reference": (total[run] - reference) / about["tokens"],
             "seconds": scores[run]["seconds"],
         }
-        for run in runs
+        for run in (Run(name, size) for name, sizes in budget.sizes.items() for size in sizes)
     ]
 
 
@@ -121,10 +107,9 @@ def tables(result: Any) -> list[Table]:
         Column("above, nats a word", "above_reference", "+.4f"),
         Column("seconds", "seconds", ".2f"),
     )
-    about, found = indexed(result["corpora"], "corpus"), []
-    for name, rows in grouped(result["rows"], "corpus").items():
-        of = about[name]
-        title = f"{name}: {of['scored']:,} held-out documents, {of['tokens']:,} tokens"
+    found = []
+    for of, rows in runs.by_corpus(result):
+        title = f"{of['corpus']}: {of['scored']:,} held-out documents, {of['tokens']:,} tokens"
         note = (
             f"{result['topics']} topics, learned from {of['documents']:,} documents over "
             f"{of['words']:,} words; ± of sampling, as the estimator says itself. Above: more than "
@@ -137,31 +122,25 @@ def tables(result: Any) -> list[Table]:
 def headline(result: Any) -> Headline:
     """Return where each estimator is with most samples, of the first corpus."""
     corpus, last = next(iter(last_rows(result).items()))
-    above = {name: text(last[name]["above_reference"], "+.3f") for name in ("DS", "L2R", "HM")}
+    names = ("DS", "L2R", "HM")
     return Headline(
         f"nats a word above {REFINED}, with most samples, {corpus}",
-        ", ".join(f"{name} {value}" for name, value in above.items()),
+        ", ".join(f"{name} {text(last[name]['above_reference'], '+.3f')}" for name in names),
         "only drawn: DS from below, HM above, L2R between",
     )
 
 
-def _is_above(first: str, second: str) -> Callable[[Any], bool]:
-    return lambda last: bool(last[first]["log_likelihood"] > last[second]["log_likelihood"])
+def _above(first: str, second: str, paper: str) -> tuple[Any, ...]:
+    def holds(last: Any) -> bool:
+        return bool(last[first]["log_likelihood"] > last[second]["log_likelihood"])
+
+    sentence = f"{first} is above {second} with most samples"
+    return f"{first}-above-{second}".lower(), sentence, holds, paper
 
 
 CLAIMS = (
-    (
-        "l2r-above-ds",
-        "L2R is above DS with most samples",
-        _is_above("L2R", "DS"),
-        "Direct sampling is too low on long documents.",
-    ),
-    (
-        "hm-above-l2r",
-        "HM is above L2R with most samples",
-        _is_above("HM", "L2R"),
-        "The harmonic mean is too high.",
-    ),
+    _above("L2R", "DS", "Direct sampling is too low on long documents."),
+    _above("HM", "L2R", "The harmonic mean is too high."),
     (
         "l2r-nearer-than-ds",
         f"L2R is nearer than DS to {REFINED} with most samples",
@@ -171,29 +150,20 @@ CLAIMS = (
 )
 
 
-def _draw(against: str) -> Callable[[Any, Any, Any], None]:
-    def draw(figure: Any, result: Any, _: Any) -> None:
-        by_corpus = grouped(result["rows"], "corpus")
-        drawn = panels(figure, len(by_corpus)).flat
-        drawn[0].set_ylabel("log-likelihood, nats")
-        for axes, (corpus, rows) in zip(drawn, by_corpus.items(), strict=False):
-            draw_lines(axes, rows, against, "log_likelihood", "estimator")
-            axes.set_xscale("log")
-            axes.set_title(corpus)
-            axes.set_xlabel(against)
-        drawn[0].legend()
-
-    return draw
+def _draw(against: str, figure: Any, result: Any, _: Any) -> None:
+    for axes, about, rows in runs.draw_corpora(figure, result, "log-likelihood, nats"):
+        draw_lines(axes, rows, against, "log_likelihood", "estimator")
+        axes.set(xscale="log", title=about["corpus"], xlabel=against)
 
 
 EXPERIMENT = Experiment(
     NAME,
     "Figure 3",
     "How fast estimators converge on whole documents, where nothing exact is known.",
-    *(run, tables, headline, lambda result: findings(result, CLAIMS)),
+    *(run, tables, headline, lambda result: runs.findings(result, CLAIMS)),
     (
-        Figure("", "Figure 3: log-likelihood against samples", _draw("samples")),
-        Figure("-seconds", "The same against seconds", _draw("seconds")),
+        Figure("", "Figure 3: log-likelihood against samples", partial(_draw, "samples")),
+        Figure("-seconds", "The same against seconds", partial(_draw, "seconds")),
     ),
-    data=lambda result: data_note("six corpora", *(each["corpus"] for each in result["corpora"])),
+    data=runs.note_of_corpora,
 )

@@ -11,7 +11,8 @@ mean and root mean square of log p̂_d - log p_d.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,35 +27,13 @@ from pipeline.errors import UsageError
 from pipeline.figures.style import MUTED, series_style
 from pipeline.progress import Progress
 from pipeline.reproduce.buntine2009.estimators import REFINED
-from pipeline.reproduce.capdevila2018.runs import (
-    ESTIMATORS,
-    LEVELS,
-    Budget,
-    Run,
-    cached_scores,
-    cached_topics,
-    findings,
-    last_rows,
-)
-from pipeline.reproduce.counts import (
-    Named,
-    corpora_of,
-    draw_rows,
-    most_frequent_words,
-    whole_counts,
-)
-from pipeline.reproduce.experiment import (
-    Experiment,
-    Figure,
-    Found,
-    data_note,
-    number,
-    numbers,
-    panels,
-    plain,
-)
+from pipeline.reproduce.capdevila2018 import runs
+from pipeline.reproduce.capdevila2018.documents import draw_rows, most_frequent_words, whole_counts
+from pipeline.reproduce.capdevila2018.runs import ESTIMATORS, Budget, Run, last_rows
+from pipeline.reproduce.counts import Named, corpora_of
+from pipeline.reproduce.experiment import Experiment, Figure, Found, number, numbers, plain
 from pipeline.reproduce.settings import ReproduceSettings
-from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text
+from pipeline.reproduce.tables import Column, Headline, Table, grouped, text
 from pipeline.reproduce.trials import group_of, scaled
 
 NAME = "l2r-kl"
@@ -66,25 +45,21 @@ QUICK: dict[str, Any] = {
     "n_documents": 100,
     "max_tokens": 60,
 }
-EXACT_BLOCK = 20
-"""Documents whose exact likelihood is computed between two reports of progress."""
-MAX_T = 2.58
-"""|t| exceeds it once in a hundred times without bias."""
-PUBLISHED = ("DS", "HM", "L2R", "L2R exact")
-"""Estimators of the paper."""
+EXACT_BLOCK = 20  # Documents whose exact likelihood is computed between two reports of progress
+MAX_T = 2.58  # |t| exceeds it once in a hundred times without bias
+PUBLISHED = ("DS", "HM", "L2R", "L2R exact")  # Estimators of the paper
 
 
 class Selected(NamedTuple):
-    """Documents of one corpus."""
+    """Documents of one corpus, all (N, V) to train with, and (D, V) to score.
+
+    As in the paper, documents of at most one different word are left out.
+    """
 
     counts: sparse.csr_array
-    """(N, V), all over the most frequent words: the training documents."""
     documents: sparse.csr_array
-    """(D, V), those to score."""
     n_few_words: int
-    """Documents of at most one different word, which are left out as in the paper."""
-    n_too_long: int
-    """Documents of more than `max_tokens` tokens."""
+    n_too_long: int  # Documents of more than `max_tokens` tokens
 
 
 def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
@@ -93,27 +68,18 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     budget = scaled(FULL, settings, QUICK, **asked, max_tokens=settings.max_tokens)
     corpora, rows = [], []
     for corpus in corpora_of(settings):
-        group = group_of(cache, NAME, budget, LEVELS, counts=corpus.counts)
+        group = group_of(cache, NAME, budget, runs.LEVELS, counts=corpus.counts)
         chosen = selected(corpus, budget)
-        topics = cached_topics(group, chosen.counts, budget, settings.threads, corpus.name)
+        common = budget, settings.threads, corpus.name
+        topics = runs.cached_topics(group, chosen.counts, *common)
         with Progress(f"{corpus.name}: exact", chosen.documents.shape[0], "documents") as progress:
             exact = truth(topics, chosen.documents, settings.threads, progress.update)
-        scores = cached_scores(
-            group, topics, chosen.documents, budget, settings.threads, corpus.name
-        )
+        scores = runs.cached_scores(group, topics, chosen.documents, *common)
         corpora.append(about(corpus.name, chosen, exact))
         rows += rows_of(corpus.name, budget, exact, scores)
-    return Found(
-        {
-            "name": NAME,
-            "topics": budget.n_topics,
-            "words": budget.n_words,
-            "max_tokens": budget.max_tokens,
-            "repeats": budget.n_repeats,
-            "corpora": corpora,
-            "rows": rows,
-        }
-    )
+    sizes = {"topics": budget.n_topics, "words": budget.n_words, "max_tokens": budget.max_tokens}
+    sizes["repeats"] = budget.n_repeats
+    return Found({"name": NAME, **sizes, "corpora": corpora, "rows": rows})
 
 
 def selected(corpus: Named, budget: Budget) -> Selected:
@@ -178,10 +144,10 @@ def rows_of(
     rows = []
     for estimator, sizes in budget.sizes.items():
         for size in sizes:
-            runs = [scores[Run(estimator, size, repeat)] for repeat in range(budget.n_repeats)]
+            of = [scores[Run(estimator, size, repeat)] for repeat in range(budget.n_repeats)]
             row = {"corpus": corpus, "estimator": estimator, "samples": size}
-            row |= measures(exact, np.array([each["log_likelihood"] for each in runs]))
-            rows.append(plain(row | {"seconds": np.mean([each["seconds"] for each in runs])}))
+            row |= measures(exact, np.array([each["log_likelihood"] for each in of]))
+            rows.append(plain(row | {"seconds": numbers(of, "seconds").mean()}))
     return rows
 
 
@@ -231,10 +197,9 @@ def tables(result: Any) -> list[Table]:
         Column("rms", "root_mean_square_log_error", ".1e"),
         Column("seconds", "seconds", ".2f"),
     )
-    about, found = indexed(result["corpora"], "corpus"), []
-    for name, rows in grouped(result["rows"], "corpus").items():
-        of = about[name]
-        title = f"{name}: {of['scored']:,} documents, {of['mean_tokens']:.1f} tokens on average"
+    found = []
+    for of, rows in runs.by_corpus(result):
+        size = f"{of['scored']:,} documents, {of['mean_tokens']:.1f} tokens on average"
         note = (
             f"{result['topics']} topics over the {result['words']} most frequent words; means "
             f"± standard errors of {result['repeats']} repeats. KL: between exact and estimated "
@@ -244,7 +209,7 @@ def tables(result: Any) -> list[Table]:
             f"{of['left_out_for_few_words']:,} documents of at most one different word, "
             f"{of['left_out_for_length']:,} of more than {result['max_tokens']} tokens."
         )
-        found.append(Table(title, columns, rows, note, headings=2))
+        found.append(Table(f"{of['corpus']}: {size}", columns, rows, note, headings=2))
     return found
 
 
@@ -258,83 +223,67 @@ def headline(result: Any) -> Headline:
     )
 
 
-def _lowest(key: str, among: tuple[str, ...], wanted: str) -> Callable[[Any], bool]:
-    return lambda last: min(among, key=lambda name: number(last[name][key], math.inf)) == wanted
+LOWEST: dict[str, tuple[str, Collection[str], str]] = {
+    "exact": ("L2R exact", PUBLISHED, "the paper's estimators"),
+    "refined": (REFINED, ESTIMATORS, "all"),
+}
 
 
-def _is_unbiased(name: str) -> Callable[[Any], bool]:
-    def holds(last: dict[str, Any]) -> bool:
-        mean, error = last[name]["ratio_error"], last[name]["ratio_standard_error"]
-        return not error or (mean is not None and abs(mean / error) < MAX_T)
+def _lowest(of: str, title: str, measure: str, paper: str = "") -> tuple[Any, ...]:
+    """Return the claim that ours is lowest of all, or that L2R exact is of the paper's."""
+    wanted, among, all_of_them = LOWEST[of]
 
-    return holds
+    def holds(last: Any) -> bool:
+        return min(among, key=lambda name: number(last[name][measure], math.inf)) == wanted
 
-
-def _is_too_high(last: dict[str, Any]) -> bool:
-    mean, error = last["HM"]["log_error"], last["HM"]["log_standard_error"]
-    return bool(error) and mean is not None and mean / error > MAX_T
+    name = f"{of}-lowest-{title.split(maxsplit=1)[0].lower()}"
+    return name, f"lowest {title} of {all_of_them}: {wanted}", holds, paper
 
 
-def _is_below_ds(last: dict[str, Any]) -> bool:
-    return number(last["L2R"]["kl"], math.inf) < number(last["DS"]["kl"], math.inf)
+def _t(row: Any, of: str) -> float:
+    """Return t of a mean, 0 without a standard error, NaN without a mean."""
+    error = row[f"{of}_standard_error"]
+    return number(row[f"{of}_error"]) / error if error else 0.0
 
 
-RMS, ALL = "root_mean_square_log_error", tuple(ESTIMATORS)
+def _unbiased(key: str, name: str) -> tuple[Any, ...]:
+    sentence = f"p / exact of {name} is 1: |t| < {MAX_T}"
+    return f"{key}-unbiased", sentence, lambda last: abs(_t(last[name], "ratio")) < MAX_T, ""
+
+
+KL, RMS = ("KL", "kl"), ("rms log error", "root_mean_square_log_error")
+EXACT_IS_NEAREST = (
+    "L2R with exact conditionals is nearest to the exact probabilities on six of six corpora."
+)
 CLAIMS = (
-    (
-        "exact-lowest-kl",
-        "lowest KL of the paper's estimators: L2R exact",
-        _lowest("kl", PUBLISHED, "L2R exact"),
-        "L2R with exact conditionals is nearest to the exact probabilities on six of six corpora.",
-    ),
-    (
-        "exact-lowest-rms",
-        "lowest rms log error of the paper's estimators: L2R exact",
-        _lowest(RMS, PUBLISHED, "L2R exact"),
-        "",
-    ),
+    _lowest("exact", *KL, EXACT_IS_NEAREST),
+    _lowest("exact", *RMS),
     (
         "l2r-below-ds",
         "KL of L2R below that of DS",
-        _is_below_ds,
+        lambda last: number(last["L2R"]["kl"], math.inf) < number(last["DS"]["kl"], math.inf),
         "L2R with sampled conditionals is second on four of six corpora.",
     ),
-    ("refined-lowest-kl", f"lowest KL of all: {REFINED}", _lowest("kl", ALL, REFINED), ""),
-    (
-        "refined-lowest-rms",
-        f"lowest rms log error of all: {REFINED}",
-        _lowest(RMS, ALL, REFINED),
-        "",
-    ),
+    _lowest("refined", *KL),
+    _lowest("refined", *RMS),
     (
         "hm-too-high",
         f"HM too high: mean log error, t > {MAX_T}",
-        _is_too_high,
+        lambda last: _t(last["HM"], "log") > MAX_T,
         "The harmonic mean overestimates.",
     ),
-    *(
-        (f"{key}-unbiased", f"p / exact of {name} is 1: |t| < {MAX_T}", _is_unbiased(name), "")
-        for key, name in (("refined", REFINED), ("ds", "DS"))
-    ),
+    _unbiased("refined", REFINED),
+    _unbiased("ds", "DS"),
 )
 
 
-def _draw(column: str, error: str, title: str) -> Callable[[Any, Any, Any], None]:
-    def draw(figure: Any, result: Any, _: Any) -> None:
-        drawn = panels(figure, len(result["corpora"])).flat
-        drawn[0].set_ylabel(title)
-        by_corpus = grouped(result["rows"], "corpus")
-        for axes, about in zip(drawn, result["corpora"], strict=False):
-            for estimator, rows in grouped(by_corpus[about["corpus"]], "estimator").items():
-                x, bars = [row["samples"] for row in rows], numbers(rows, error) if error else None
-                axes.errorbar(x, numbers(rows, column), yerr=bars, label=estimator)
-            axes.set_xscale("log")
-            axes.set_yscale("log")
-            axes.set_title(f"{about['corpus']}\n{about['mean_tokens']:.1f} tokens a document")
-            axes.set_xlabel("samples")
-        drawn[0].legend()
-
-    return draw
+def _draw(label: str, y: str, error: str, figure: Any, result: Any, _: Any) -> None:
+    for axes, about, of_corpus in runs.draw_corpora(figure, result, label):
+        for estimator, rows in grouped(of_corpus, "estimator").items():
+            x, bars = [row["samples"] for row in rows], numbers(rows, error) if error else None
+            axes.errorbar(x, numbers(rows, y), yerr=bars, label=estimator)
+        title = f"{about['corpus']}\n{about['mean_tokens']:.1f} tokens a document"
+        axes.set(xscale="log", yscale="log", title=title, xlabel="samples")
 
 
 def _draw_by_length(figure: Any, result: Any, _: Any) -> None:
@@ -348,10 +297,8 @@ def _draw_by_length(figure: Any, result: Any, _: Any) -> None:
     highest = axes.get_ylim()[1]
     for corpus, length in zip(last, lengths, strict=True):
         axes.text(length, highest, corpus, rotation=90, va="top", ha="right", color=MUTED)
-    axes.set_yscale("log")
-    axes.set_xlabel("tokens a document scored, on average")
-    samples = max(row["samples"] for row in result["rows"])
-    axes.set_ylabel(f"KL over that of DS, {samples:,} samples")
+    label = f"KL over that of DS, {max(row['samples'] for row in result['rows']):,} samples"
+    axes.set(yscale="log", xlabel="tokens a document scored, on average", ylabel=label)
     axes.legend()
 
 
@@ -360,17 +307,17 @@ EXPERIMENT = Experiment(
     "Figures 1 and 2",
     "How far estimated probabilities of documents are from exact ones under Gamma-Poisson "
     "models, as a KL divergence.",
-    *(run, tables, headline, lambda result: findings(result, CLAIMS)),
+    *(run, tables, headline, lambda result: runs.findings(result, CLAIMS)),
     (
         Figure(
             "",
             "Figure 2: KL divergence against samples",
-            _draw("kl", "kl_standard_error", "KL, bits"),
+            partial(_draw, "KL, bits", "kl", "kl_standard_error"),
         ),
         Figure(
             "-error",
             "Root mean square log error against samples",
-            _draw(RMS, "", "root mean square log error, nats a document"),
+            partial(_draw, "root mean square log error, nats a document", RMS[1], ""),
         ),
         Figure(
             "-length",
@@ -379,5 +326,5 @@ EXPERIMENT = Experiment(
             lambda result: len(result["corpora"]) > 1,
         ),
     ),
-    data=lambda result: data_note("six corpora", *(each["corpus"] for each in result["corpora"])),
+    data=runs.note_of_corpora,
 )

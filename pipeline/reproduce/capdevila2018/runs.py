@@ -21,9 +21,12 @@ from pipeline.cache.results import ResultGroup
 from pipeline.progress import Progress
 from pipeline.reproduce.buntine2009.estimators import REFINED
 from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.experiment import data_note, panels
 from pipeline.reproduce.tables import grouped
 from pipeline.reproduce.trials import run_trials
 
+# Methods of `evaluation.log_likelihood`. L2R exact is L2R with the conditionals of eq. 17 in place
+# of eq. 21. The last is not in the paper: LDA's left to right with tilted topics.
 ESTIMATORS = {
     "DS": "direct-sampling",
     "HM": "harmonic-mean",
@@ -31,12 +34,8 @@ ESTIMATORS = {
     "L2R exact": "left-to-right-exact",
     REFINED: "left-to-right-sequential",
 }
-"""Methods of `evaluation.log_likelihood`. L2R exact is L2R with the conditionals of eq. 17 in place
-of eq. 21. The last is not in the paper: LDA's left to right with tilted topics."""
-LEVELS = ("sizes", "n_repeats")
-"""Fields of the budget that only say which runs there are."""
-TRAINING = 0
-"""Stream of random numbers that topics are trained by."""
+LEVELS = ("sizes", "n_repeats")  # Fields of the budget that only say which runs there are
+TRAINING = 0  # Stream of random numbers that topics are trained by
 
 
 class Run(NamedTuple):
@@ -49,19 +48,18 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Budget:
-    """Cost of an experiment; the defaults are the paper's, but for `max_tokens`."""
+    """Cost of an experiment; the defaults are the paper's, but for `max_tokens`.
+
+    An exact likelihood takes time ~ tokens^n_topics. The paper's limit is 1e9 terms of eq. 7, which
+    is about 13 different words.
+    """
 
     n_topics: int
-    sizes: Mapping[str, tuple[int, ...]]
-    """Numbers of samples of each estimator."""
+    sizes: Mapping[str, tuple[int, ...]]  # Numbers of samples of each estimator
     n_repeats: int = 1
-    n_documents: int = 1000
-    """Documents to score at most."""
-    n_words: int = 100
-    """Most frequent words that short documents are cut to."""
-    max_tokens: int = 100
-    """Longest of the short documents: an exact likelihood takes time ~ tokens^n_topics. The paper's
-    limit is 1e9 terms of eq. 7, which is about 13 different words."""
+    n_documents: int = 1000  # Documents to score at most
+    n_words: int = 100  # Most frequent words that short documents are cut to
+    max_tokens: int = 100  # Longest of the short documents
     n_sweeps: int = 1000
     burn_in: int = 500
     seed: int = 0
@@ -69,12 +67,8 @@ class Budget:
     @property
     def runs(self) -> list[Run]:
         """All runs, those of fewer samples first: all estimators begin before the longest runs."""
-        runs = [
-            Run(name, size, repeat)
-            for name, sizes in self.sizes.items()
-            for size in sizes
-            for repeat in range(self.n_repeats)
-        ]
+        sizes = [(name, size) for name, sizes in self.sizes.items() for size in sizes]
+        runs = [Run(*each, repeat) for each in sizes for repeat in range(self.n_repeats)]
         return sorted(runs, key=lambda run: (run.n_samples, run.repeat))
 
 
@@ -85,17 +79,10 @@ def trained_topics(
     on_sweep: Callable[[], object] = lambda: None,
 ) -> GammaPoissonTopics:
     """Train βΓ-PFA as in the paper (Sec. 6.1): φ ~ Dirichlet(0.1), r = 1, Gibbs sampling."""
-    rng = np.random.default_rng([budget.seed, TRAINING])
-    model = BetaGammaPFA(
-        budget.n_topics,
-        eta=0.1,
-        shape=1.0,
-        learn_shape=False,
-        n_iter=budget.n_sweeps,
-        burn_in=budget.burn_in,
-        random_state=int(rng.integers(2**32)),
-        n_jobs=n_jobs,
-    )
+    seed = int(np.random.default_rng([budget.seed, TRAINING]).integers(2**32))
+    of_paper: dict[str, Any] = {"eta": 0.1, "shape": 1.0, "learn_shape": False}
+    sweeps: dict[str, Any] = {"n_iter": budget.n_sweeps, "burn_in": budget.burn_in}
+    model = BetaGammaPFA(budget.n_topics, **of_paper, **sweeps, random_state=seed, n_jobs=n_jobs)
     for _ in model.iterate(counts):
         on_sweep()
     return model.topics_
@@ -119,11 +106,8 @@ def score(
     block, own_seed = DocumentBlock(documents), int(rng.integers(2**32))
     started = time.perf_counter()
     found = estimator(topics, block, n_samples=run.n_samples, seed=own_seed, n_jobs=n_jobs)
-    return {
-        "seconds": time.perf_counter() - started,
-        "log_likelihood": found.log_likelihood,
-        "standard_error": found.standard_error,
-    }
+    seconds = {"seconds": time.perf_counter() - started}
+    return seconds | {name: getattr(found, name) for name in ("log_likelihood", "standard_error")}
 
 
 def cached_topics(
@@ -167,6 +151,26 @@ def cached_scores(
         return n_samples * (mean_words if estimator.startswith("L2R") else 1.0)
 
     return run_trials(group, budget.runs, compute, corpus, "steps", steps)
+
+
+def by_corpus(result: Any) -> list[tuple[Any, list[Any]]]:
+    """Return what is known about each corpus, and its rows."""
+    rows = grouped(result["rows"], "corpus")
+    return [(about, rows[about["corpus"]]) for about in result["corpora"]]
+
+
+def note_of_corpora(result: Any) -> str:
+    """Return the note on other data than the paper's."""
+    return data_note("six corpora", *(about["corpus"] for about in result["corpora"]))
+
+
+def draw_corpora(figure: Any, result: Any, label: str) -> Iterator[tuple[Any, Any, list[Any]]]:
+    """Yield axes, what is known about the corpus, and its rows; the first axes get the legend."""
+    drawn = panels(figure, len(result["corpora"])).flat
+    drawn[0].set_ylabel(label)
+    for axes, (about, rows) in zip(drawn, by_corpus(result), strict=False):
+        yield axes, about, rows
+    drawn[0].legend()
 
 
 def last_rows(result: Any) -> dict[str, dict[str, Any]]:

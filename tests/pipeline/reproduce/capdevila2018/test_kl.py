@@ -10,7 +10,7 @@ from evaluation import ExactCostError, log_likelihood
 from models import GammaPoissonTopics
 from pipeline.errors import UsageError
 from pipeline.reproduce.buntine2009.estimators import REFINED
-from pipeline.reproduce.capdevila2018 import kl
+from pipeline.reproduce.capdevila2018 import kl, runs
 from pipeline.reproduce.capdevila2018.kl import EXACT_BLOCK, FULL, measures, selected, truth
 from pipeline.reproduce.capdevila2018.runs import ESTIMATORS, Budget, Run, score, trained_topics
 from pipeline.reproduce.counts import Named
@@ -225,7 +225,7 @@ def test_findings_say_where_they_fail():
     good = {"DS": 0.3, "HM": 0.5, "L2R": 0.1, "L2R exact": 0.03, REFINED: 0.003}
     bad = {"DS": 0.003, "HM": 0.5, "L2R": 0.1, "L2R exact": 0.3, REFINED: 0.6, "too high": -1.0}
     result = {"rows": rows("good", good) + rows("bad", bad)}
-    found = list(kl.findings(result, kl.CLAIMS))
+    found = list(runs.findings(result, kl.CLAIMS))
     assert all("good" not in each.fails_at for each in found)
     failed = {each.name for each in found if each.fails_at == ("bad",)}
     assert len(failed) >= 6
