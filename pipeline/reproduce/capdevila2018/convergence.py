@@ -18,9 +18,8 @@ from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.reproduce.buntine2009.estimators import REFINED
 from pipeline.reproduce.capdevila2018 import runs
-from pipeline.reproduce.capdevila2018.documents import draw_rows, whole_counts
 from pipeline.reproduce.capdevila2018.runs import Budget, Run, last_rows
-from pipeline.reproduce.counts import Named, corpora_of
+from pipeline.reproduce.counts import Named, corpora_of, draw_rows, whole_counts
 from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines, plain
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text

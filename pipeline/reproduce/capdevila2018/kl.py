@@ -28,9 +28,14 @@ from pipeline.figures.style import MUTED, series_style
 from pipeline.progress import Progress
 from pipeline.reproduce.buntine2009.estimators import REFINED
 from pipeline.reproduce.capdevila2018 import runs
-from pipeline.reproduce.capdevila2018.documents import draw_rows, most_frequent_words, whole_counts
 from pipeline.reproduce.capdevila2018.runs import ESTIMATORS, Budget, Run, last_rows
-from pipeline.reproduce.counts import Named, corpora_of
+from pipeline.reproduce.counts import (
+    Named,
+    corpora_of,
+    draw_rows,
+    most_frequent_words,
+    whole_counts,
+)
 from pipeline.reproduce.experiment import Experiment, Figure, Found, number, numbers, plain
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, text

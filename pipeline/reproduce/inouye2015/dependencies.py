@@ -6,7 +6,7 @@ new training are in another order: they are matched to the published ones by the
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from pipeline.figures.word_graph import dependency_figure
 from pipeline.progress import Progress
 from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.counts import Named, words_of_counts
-from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, plain
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, number, plain
 from pipeline.reproduce.inouye2015.published import CHOSEN, authors_split
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, text_table
@@ -38,16 +38,11 @@ NAME = "lpmrf-dependencies"
 N_TOPICS = 3
 PROTOCOL: dict[str, Any] = {"assignments": "moves", "partition": "envelope"}
 SAMPLE_PENALTY = 0.1  # λ for the built-in sample, which has fewer and longer documents
-QUICK_SAMPLE = {"n_samples": 20, "n_temperatures": 20}
-"""Annealing for the built-in sample at the scale quick; otherwise as published."""
+QUICK_SAMPLE = {"n_samples": 20, "n_temperatures": 20}  # Annealing for the sample at scale quick
 N_SHOWN = 10  # Words and dependencies of each sign, as in the paper
 WITHIN = (12, 50)  # Ranks down to which published entries are counted
 HALF = 5  # Published entries of ten that must be found
-CLAIMS = (
-    ("words", "words", WITHIN[0]),
-    ("positive", "positive dependencies", WITHIN[1]),
-    ("negative", "negative dependencies", WITHIN[1]),
-)
+CLAIMS = {"words": "words"} | {kind: f"{kind} dependencies" for kind in ("positive", "negative")}
 
 
 class Topic(NamedTuple):
@@ -59,13 +54,13 @@ class Topic(NamedTuple):
 
 
 def _topic(words: str, positive: str, negative: str) -> Topic:
-    pairs = [
-        tuple(tuple(pair.split(sign)) for pair in text.split())
-        for text, sign in ((positive, "+"), (negative, "-"))
-    ]
-    return Topic(tuple(words.split()), *pairs)
+    def pairs(text: str, sign: str) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(pair.split(sign)) for pair in text.split())
+
+    return Topic(tuple(words.split()), pairs(positive, "+"), pairs(negative, "-"))
 
 
+# Table 1: library science, medicine and aeronautics. It cuts "hypothermia" short.
 PUBLISHED = (
     _topic(
         "information library research system libraries book systems data use scientific",
@@ -90,21 +85,19 @@ PUBLISHED = (
         "flow-stresses theoretical-drag general-buckling made-conducted",
     ),
 )
-"""Table 1: library science, medicine and aeronautics. It cuts "hypothermia" short."""
 
 
 def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     """Train by the published protocol; an interrupted training continues."""
     whole = words_of_counts(settings)
     corpus = whole._replace(counts=authors_split(whole.counts)[0])
-    chosen = dict(zip(("penalty", "length_scale"), CHOSEN["topics", N_TOPICS], strict=True))
-    if not settings.counts:
-        chosen["penalty"] = SAMPLE_PENALTY
-    asked = {name: getattr(settings, name) for name in chosen}
-    chosen |= {name: value for name, value in asked.items() if value is not None}
-    for name, value in chosen.items():
-        if not value > 0:
-            raise UsageError(f"--{name.replace('_', '-')} must be positive, found {value}")
+    penalty, length_scale = CHOSEN["topics", N_TOPICS]
+    penalty = penalty if settings.counts else SAMPLE_PENALTY
+    chosen = {"penalty": penalty, "length_scale": length_scale}
+    for name, otherwise in chosen.items():
+        chosen[name] = number(getattr(settings, name), otherwise)
+        if not chosen[name] > 0:
+            raise UsageError(f"--{name.replace('_', '-')} must be positive, found {chosen[name]}")
     is_quick = settings.scale == "quick" and not settings.counts
     protocol = PROTOCOL | chosen | (QUICK_SAMPLE if is_quick else {})
     common: dict[str, Any] = {"random_state": settings.seed, "n_jobs": settings.threads}
@@ -155,28 +148,17 @@ def as_json(corpus: Named, model: SavedModel, spent: dict[str, float]) -> dict[s
     topics: Any = model.topics
     by_effect = {row["topic"]: row for row in topic_rows(model, 1, N_SHOWN, "effect")}
     n_dependencies = np.bincount(topics.edge_topic, minlength=N_TOPICS)
+    rows, (documents, words) = topic_rows(model, N_SHOWN, N_SHOWN), corpus.counts.shape
+    for row in rows:
+        row["dependencies"] = int(n_dependencies[row["topic"]])
+        for sign in ("positive", "negative"):
+            row[f"{sign}_by_effect"] = by_effect[row["topic"]][sign]
+    found = {"name": NAME, "corpus": corpus.name, "documents": documents, "words": words}
+    found |= {"tokens": int(corpus.counts.sum()), **spent, "rows": rows}
     missing = missing_words(corpus.words)
-    return {
-        "name": NAME,
-        "corpus": corpus.name,
-        "documents": corpus.counts.shape[0],
-        "words": corpus.counts.shape[1],
-        "tokens": int(corpus.counts.sum()),
-        **spent,
-        "rows": [
-            row
-            | {
-                "dependencies": int(n_dependencies[row["topic"]]),
-                "positive_by_effect": by_effect[row["topic"]]["positive"],
-                "negative_by_effect": by_effect[row["topic"]]["negative"],
-            }
-            for row in topic_rows(model, N_SHOWN, N_SHOWN)
-        ],
-        "published": []
-        if missing
-        else [row for by in SORTED_BY for row in compared(rankings(model, by), by)],
-        "missing_words": missing,
-    }
+    by_all = () if missing else SORTED_BY
+    published = [row for by in by_all for row in compared(rankings(model, by), by)]
+    return found | {"published": published, "missing_words": missing}
 
 
 def rankings(model: SavedModel, by: str) -> list[Topic]:
@@ -184,14 +166,12 @@ def rankings(model: SavedModel, by: str) -> list[Topic]:
     topics: Any = model.topics
     rows = strongest_dependencies(model, len(topics.edge_weight), by)
     assert rows is not None
-    return [
-        Topic(
-            tuple(model.vocabulary[w] for w in words),
-            tuple((each.first, each.second) for each in row.positive),
-            tuple((each.first, each.second) for each in row.negative),
-        )
-        for words, row in zip(topics.top_words(topics.n_words), rows, strict=True)
-    ]
+    found = []
+    for words, row in zip(topics.top_words(topics.n_words), rows, strict=True):
+        signs = row.positive, row.negative
+        pairs = (tuple((each.first, each.second) for each in of_sign) for of_sign in signs)
+        found.append(Topic(tuple(model.vocabulary[w] for w in words), *pairs))
+    return found
 
 
 def missing_words(vocabulary: Iterable[str]) -> list[str]:
@@ -205,15 +185,13 @@ def matched(topics: Sequence[Topic]) -> list[int]:
 
     They share as many words as possible among the first `WITHIN`; the first count more.
     """
-    shared = [
-        [
-            sum(len({*row.words} & {*topic.words[:within]}) / within for within in WITHIN)
-            for topic in topics
-        ]
-        for row in PUBLISHED
-    ]
-    _, chosen = linear_sum_assignment(np.array(shared), maximize=True)
-    return [int(k) for k in chosen]
+
+    def shared(ours: Topic, theirs: Topic) -> float:
+        return sum(len({*theirs.words} & {*ours.words[:within]}) / within for within in WITHIN)
+
+    table = [[shared(ours, theirs) for ours in topics] for theirs in PUBLISHED]
+    chosen: list[int] = linear_sum_assignment(np.array(table), maximize=True)[1].tolist()
+    return chosen
 
 
 def compared(topics: Sequence[Topic], by: str = SORTED_BY[0]) -> list[dict[str, Any]]:
@@ -224,27 +202,19 @@ def compared(topics: Sequence[Topic], by: str = SORTED_BY[0]) -> list[dict[str, 
     """
     kinds = Topic._fields if by == SORTED_BY[0] else ("positive", "negative")
     found = []
-    for number, k in enumerate(matched(topics)):
+    for n, k in enumerate(matched(topics)):
         for kind in kinds:
-            published = getattr(PUBLISHED[number], kind)
+            published = getattr(PUBLISHED[n], kind)
             ranking = map(_unordered, getattr(topics[k], kind))
             rank_of = {each: rank for rank, each in enumerate(ranking, start=1)}
             ranks = [rank_of.get(_unordered(each)) for each in published]
-            row = {
-                "published_topic": number,
-                "topic": k,
-                "by": by,
-                "kind": kind,
-                "of": len(published),
-                "found": {
-                    str(within): sum(rank is not None and rank <= within for rank in ranks)
-                    for within in WITHIN
-                },
-                "places": [
-                    {"published": each, "place": rank}
-                    for each, rank in zip(published, ranks, strict=True)
-                ],
+            places = zip(published, ranks, strict=True)
+            row = {"published_topic": n, "topic": k, "by": by, "kind": kind, "of": len(published)}
+            row["found"] = {
+                str(within): sum(rank is not None and rank <= within for rank in ranks)
+                for within in WITHIN
             }
+            row["places"] = [{"published": each, "place": rank} for each, rank in places]
             found.append(plain(row))
     return found
 
@@ -254,25 +224,19 @@ def _unordered(each: str | Sequence[str]) -> frozenset[str]:
     return frozenset([each] if isinstance(each, str) else each)
 
 
-def findings(result: Any) -> list[Finding]:
+def findings(result: Any) -> Iterator[Finding]:
     """Decide which of the published entries are found again."""
-    if not result["published"]:
-        return []
-    return [
-        finding(
+    rows = grouped(result["published"], "by", "kind")
+    for kind, what in CLAIMS.items() if rows else ():
+        within = WITHIN[kind != "words"]
+        few = [row for row in rows[SORTED_BY[0], kind] if row["found"][str(within)] < HALF]
+        yield finding(
             f"{kind}-found",
             f"of each topic, at least {HALF} of its {N_SHOWN} published {what} are among our first "
             f"{within}",
-            [
-                f"published topic {row['published_topic'] + 1}"
-                for row in result["published"]
-                if (row["by"], row["kind"]) == (SORTED_BY[0], kind)
-                and row["found"][str(within)] < HALF
-            ],
+            [f"published topic {row['published_topic'] + 1}" for row in few],
             "Table 1: words and dependencies of three topics.",
         )
-        for kind, what, within in CLAIMS
-    ]
 
 
 def tables(result: Any) -> list[Table]:
@@ -291,24 +255,18 @@ def tables(result: Any) -> list[Table]:
             f"not in the vocabulary, such as {', '.join(missing[:5])}."
         )
         return [replace(topics[0], note=f"{note} {topics[0].note}"), *topics[1:]]
-    found = Table(
-        "Of what is published of a topic, among our first",
-        (
-            Column("published topic", lambda row: row["published_topic"] + 1),
-            *(Column("our topic", "topic"), Column("ranked by", "by"), Column("kind", "kind")),
-            Column("published", "of"),
-            *(Column(str(within), f"found.{within}") for within in WITHIN),
-        ),
-        result["published"],
-        note,
-        headings=4,
+    columns = (
+        Column("published topic", lambda row: row["published_topic"] + 1),
+        *(Column("our topic", "topic"), Column("ranked by", "by"), Column("kind", "kind")),
+        *(Column("published", "of"), *(Column(str(n), f"found.{n}") for n in WITHIN)),
     )
-    return [found, *topics]
+    title = "Of what is published of a topic, among our first"
+    return [Table(title, columns, result["published"], note, headings=4), *topics]
 
 
-def _topic_table(row: Any, number: int | None) -> Table:
+def _topic_table(row: Any, n: int | None) -> Table:
     """Return words and dependencies of a topic, with stars if the published topic has them."""
-    published = () if number is None else PUBLISHED[number]
+    published = () if n is None else PUBLISHED[n]
     known = {_unordered(each) for kind in published for each in kind}
 
     def shown(sign: str, *words: str) -> str:
@@ -323,14 +281,12 @@ def _topic_table(row: Any, number: int | None) -> Table:
         *(pairs(kind, "+") for kind in ("positive", "positive_by_effect")),
         *(pairs(kind, "−") for kind in ("negative", "negative_by_effect")),
     )
-    like = "" if number is None else f" Table 1 has it as topic {number + 1}; * is there too."
-    return text_table(
-        f"Topic {row['topic']}, {row['prevalence']:.1%} of tokens",
-        heads,
-        [(str(n), *cells) for n, cells in enumerate(zip_longest(*columns, fillvalue=""), start=1)],
-        note=f"{row['dependencies']:,} dependencies, the strongest by Φ and by effect, "
-        f"Φ √(p p').{like}",
-    )
+    cells = enumerate(zip_longest(*columns, fillvalue=""), start=1)
+    note = f"{row['dependencies']:,} dependencies, the strongest by Φ and by effect, Φ √(p p')."
+    if n is not None:
+        note += f" Table 1 has it as topic {n + 1}; * is there too."
+    title = f"Topic {row['topic']}, {row['prevalence']:.1%} of tokens"
+    return text_table(title, heads, [(str(rank), *each) for rank, each in cells], note=note)
 
 
 def headline(result: Any) -> Headline:
@@ -345,15 +301,17 @@ def headline(result: Any) -> Headline:
     return Headline(what, ours, ", ".join(str(sum(row["of"] for row in each)) for each in found))
 
 
-def _draw(figure: Any, result: Any, model: SavedModel) -> None:
-    dependency_figure(model, result["rows"])(figure)
-
-
 EXPERIMENT = Experiment(
     NAME,
     "Table 1",
     "The top words and the strongest dependencies of three topics.",
     *(run, tables, headline, findings),
-    (Figure("", "The strongest dependencies of each topic as a graph of words", _draw),),
+    (
+        Figure(
+            "",
+            "The strongest dependencies of each topic as a graph of words",
+            lambda figure, result, model: dependency_figure(model, result["rows"])(figure),
+        ),
+    ),
     data=lambda result: data_note("Classic3", result["corpus"]) if result["missing_words"] else "",
 )

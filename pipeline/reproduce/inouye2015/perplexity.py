@@ -7,7 +7,7 @@ models of Poisson MRFs by Gibbs sampling, are beside them. Fitting and scores ar
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -35,9 +35,7 @@ from pipeline.reproduce.counts import (
     whole_counts,
 )
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, plain
-from pipeline.reproduce.inouye2015 import published
-from pipeline.reproduce.inouye2015.claims import findings
-from pipeline.reproduce.inouye2015.figures import draw_likelihood, draw_published
+from pipeline.reproduce.inouye2015 import figure_3, published
 from pipeline.reproduce.inouye2015.models import (
     FEW,
     FIELDS,
@@ -50,7 +48,6 @@ from pipeline.reproduce.inouye2015.models import (
 )
 from pipeline.reproduce.inouye2015.published import FOLD, authors_split
 from pipeline.reproduce.settings import ReproduceSettings
-from pipeline.reproduce.tables import Column, Headline, Table, text, text_table
 from pipeline.reproduce.trials import group_of, run_trials, scaled
 
 NAME = "lpmrf-perplexity"  # Name of both experiments in the cache
@@ -69,13 +66,13 @@ QUICK: dict[str, Any] = {
     "length_scales": (1.0, 1.5, 2.0),
     "patience": 1,
 }
+# Numbers of topics; of Wikipedia only single distributions are published
 TOPICS = {"lpmrf-classic3": {"quick": (3,), "full": (3, 10, 20)}}
-"""Numbers of topics; of Wikipedia only single distributions are published."""
 DIFFERENCE = ("nats_per_word", "standard_error", "p_value")  # Fields that results have
 SELECTION = ("penalty", "length_scale", "penalties", "length_scales", "perplexity")
 LIKELIHOOD = ("method", "perplexity", "nats_per_word")
+# Settings that only say which models and which λ and c are tried
 LEVELS = ("n_topics", "penalties", "length_scales", "patience", "given", "by_published")
-"""Settings that only say which models and which λ and c are tried."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +83,9 @@ class PerplexitySettings:
     budget: Budget = field(default_factory=Budget)
     penalties: tuple[float, ...] = field_selection.PENALTIES
     length_scales: tuple[float, ...] = field_selection.LENGTH_SCALES
-    patience: int | None = None
-    """Penalties without improvement after which smaller ones are not tried."""
+    patience: int | None = None  # Penalties without improvement before smaller ones are left out
     given: tuple[float, float] | None = None  # λ and c of all fields; selected if None
-    by_published: bool = False
-    """Whether the authors' λ and c are taken where they are known: on Classic3 only."""
+    by_published: bool = False  # Whether the authors' λ and c are taken, known of Classic3 only
     seed: int = 0
 
     @property
@@ -120,10 +115,9 @@ class HeldOut:
     @property
     def is_classic3(self) -> bool:
         """Whether these are the documents that figures were published of."""
-        n_docs = self.train.shape[0] + self.test.shape[0]
+        shape = self.train.shape[0] + self.test.shape[0], self.train.shape[1]
         n_tokens = int(self.train.sum() + self.test.sum())
-        known = n_docs, self.train.shape[1], n_tokens
-        return known == (*published.SHAPE, published.N_TOKENS)
+        return (shape, n_tokens) == (published.SHAPE, published.N_TOKENS)
 
     @property
     def for_selection(self) -> "HeldOut":
@@ -246,11 +240,10 @@ def selected(
     from the one before.
     """
     kind, n_topics = model
-    shape = len(settings.penalties), len(settings.length_scales)
-    grid = json.dumps([settings.penalties, settings.length_scales])
-    name = f"selection of {kind}, {n_topics} topics, on {grid}"
+    grid = settings.penalties, settings.length_scales
+    name = f"selection of {kind}, {n_topics} topics, on {json.dumps(grid)}"
     known = group.get(name, lambda arrays: arrays["perplexity"])
-    table = np.full(shape, np.nan) if known is None else known
+    table = np.full(tuple(map(len, grid)), np.nan) if known is None else known
     parts, shares, budget = split.for_selection, None, settings.budget
     common: dict[str, Any] = {"seed": settings.seed, "n_jobs": n_jobs}
     if kind != "single":
@@ -265,18 +258,9 @@ def selected(
                 group.put(name, {"perplexity": table})
             progress.update(1)
 
-        return field_selection.select_fields(
-            parts.train,
-            parts.test,
-            settings.penalties,
-            settings.length_scales,
-            shares=shares,
-            effort=FieldSettings(math.nan, math.nan, SMOOTHING, "envelope", *annealing),
-            patience=settings.patience,
-            known=table.copy(),
-            on_pair=keep,
-            **common,
-        )
+        common |= {"shares": shares, "patience": settings.patience, "known": table.copy()}
+        common["effort"] = FieldSettings(math.nan, math.nan, SMOOTHING, "envelope", *annealing)
+        return field_selection.select_fields(parts.train, parts.test, *grid, on_pair=keep, **common)
 
 
 def as_json(
@@ -288,53 +272,32 @@ def as_json(
     selections: Mapping[tuple[str, int], FieldSelection],
 ) -> dict[str, Any]:
     """Return a row for each model, paired differences, and selections."""
-    summed = {
-        variant: LikelihoodEstimate.from_arrays(
-            {field: np.asarray(each) for field, each in found.items()}, SUMMED
-        )
-        for variant, found in scores.items()
-        if variant.base != FEW
-    }
-    return {
-        "name": name,
-        "corpus": {
-            "name": corpus,
-            "is_classic3": split.is_classic3,
-            "words": split.train.shape[1],
-            "training_documents": split.train.shape[0],
-            "training_tokens": int(split.train.sum()),
-            "test_documents": split.test.shape[0],
-            "test_tokens": int(split.test.sum()),
-        },
-        "effort": asdict(settings.budget),
-        "rows": [
-            _row(name, settings, split, variant, found, summed.get(variant))
-            for variant, found in scores.items()
-        ],
-        "differences": [
-            {"first": first.title, "second": second.title, "topics": first.n_topics}
-            | _fields(paired_difference(summed[first], summed[second]), *DIFFERENCE)
-            for first, second in _compared(scores)
-        ],
-        "selections": [
-            {"kind": kind, "topics": n_topics, "pairs_of_words": plain(each.n_interactions)}
-            | _fields(each, *SELECTION)
-            for (kind, n_topics), each in selections.items()
-        ],
-    }
+    about = {"name": corpus, "is_classic3": split.is_classic3, "words": split.train.shape[1]}
+    for part, counts in (("training", split.train), ("test", split.test)):
+        about |= {f"{part}_documents": counts.shape[0], f"{part}_tokens": int(counts.sum())}
+    summed, rows, differences = {}, [], []
+    for variant, found in scores.items():
+        if variant.base != FEW:
+            arrays = {field: np.asarray(each) for field, each in found.items()}
+            summed[variant] = LikelihoodEstimate.from_arrays(arrays, SUMMED)
+        rows.append(_row(name, settings, split, variant, found, summed.get(variant)))
+    for first in (variant for variant in scores if variant.base == FIELDS):
+        for kind in dict.fromkeys((first.kind, "gibbs" if first.kind == "topics" else first.kind)):
+            second = Variant(kind, MULTINOMIAL, first.n_topics)
+            row = {"first": first.title, "second": second.title, "topics": first.n_topics}
+            gain = paired_difference(summed[first], summed[second])
+            differences.append(row | _fields(gain, *DIFFERENCE))
+    tried = [
+        {"kind": kind, "topics": n_topics, "pairs_of_words": plain(each.n_interactions)}
+        | _fields(each, *SELECTION)
+        for (kind, n_topics), each in selections.items()
+    ]
+    of_models = {"rows": rows, "differences": differences, "selections": tried}
+    return {"name": name, "corpus": about, "effort": asdict(settings.budget), **of_models}
 
 
 def _fields(value: Any, *names: str) -> dict[str, Any]:
     return {name: plain(getattr(value, name)) for name in names}
-
-
-def _compared(variants: Iterable[Variant]) -> Iterator[tuple[Variant, Variant]]:
-    """Yield each model of fields and its like of multinomials, and the published one and LDA."""
-    for variant in variants:
-        if variant.base == FIELDS:
-            yield variant, variant._replace(base=MULTINOMIAL)
-            if variant.kind == "topics":
-                yield variant, variant._replace(kind="gibbs", base=MULTINOMIAL)
 
 
 def _likelihood(summed: LikelihoodEstimate, test: sparse.csr_array) -> dict[str, Any]:
@@ -360,92 +323,22 @@ def _row(
     is_field = base != MULTINOMIAL
     known = (kind, FIELDS if is_field else MULTINOMIAL, n_topics)
     theirs: Any = published.PERPLEXITY.get(known) if split.is_classic3 else None
-    test, train = found["test"], found["train"]
-    row: dict[str, Any] = {
-        "model": variant.title,
-        "kind": kind,
-        "base": base,
-        "topics": n_topics,
-        "penalty": found["penalty"] if is_field else None,
-        "length_scale": found["length_scale"] if is_field else None,
+    n_runs = len(found["test"])
+    row: dict[str, Any] = {"model": variant.title, "kind": kind, "base": base, "topics": n_topics}
+    for given in ("penalty", "length_scale"):
+        row[given] = found[given] if is_field else None
+    for part in ("test", "train"):
+        row[part] = found[part].mean()
+        row[f"{part}_standard_deviation"] = found[part].std(ddof=1) if n_runs > 1 else None
+    row |= {"runs": n_runs, "nonzeros": found["nonzeros"], "seconds": found["seconds"]}
+    row |= {
         "from": settings.source_of(*variant.chosen_for) if is_field else None,
-        "nonzeros": found["nonzeros"],
-        "test": test.mean(),
-        "train": train.mean(),
-        "runs": len(test),
-        "test_standard_deviation": test.std(ddof=1) if len(test) > 1 else None,
-        "train_standard_deviation": train.std(ddof=1) if len(test) > 1 else None,
         "published": theirs and dict(zip(("test", "train"), theirs, strict=True)),
         "figure_3": published.FIGURE_3[name].get(base) if kind == "single" else None,
         "likelihood": None if summed is None else _likelihood(summed, split.test),
         "log_partition_too_low_by": found["missing"],
-        "seconds": found["seconds"],
     }
     return {name: plain(value) for name, value in row.items()}
-
-
-def tables(result: Any) -> list[Table]:
-    """Return the models, their differences, and the selections of λ and c."""
-    corpus = result["corpus"]
-    measure, ours, order = "ours, published measure", "ours, likelihood", "likelihood.perplexity"
-    models = Table(
-        f"Perplexity of {corpus['test_documents']:,} test documents of {corpus['name']}",
-        (
-            *(Column("model", "model"), Column("K", "topics"), Column("λ", "penalty", ".5f")),
-            *(Column("c", "length_scale", "g"), Column("nonzeros", "nonzeros", ",")),
-            Column("test", "test", ".4f", group=measure),
-            Column("training", "train", ".4f", group=measure),
-            Column("test", "published.test", "g", group="published"),
-            Column("training", "published.train", "g", group="published"),
-            Column("Figure 3", "figure_3", "g", group="published"),
-            Column("of counts", "likelihood.bag_perplexity", ".3f", group=ours),
-            Column("in order", order, ".1f", "likelihood.standard_error", ours),
-            Column("lack, nats", "log_partition_too_low_by", ".1f", group=ours),
-            Column("seconds", "seconds", ".1f"),
-        ),
-        result["rows"],
-        f"{corpus['words']:,} words, {corpus['test_tokens']:,} test tokens; fitted to "
-        f"{corpus['training_documents']:,} documents of {corpus['training_tokens']:,} tokens. "
-        "Published measure: counts of words, tokens shared out at their best, which is no "
-        "likelihood. Likelihood: summed over clusters or topics; ± over documents. Lack: what the "
-        "log-partition function is too low by at least; above 0 no figure of the row is of "
-        "probabilities that sum to 1.",
-        headings=2,
-    )
-    gains = Table(
-        "More nats a word than the other model",
-        (
-            *(Column("model", "first"), Column("the other", "second"), Column("K", "topics")),
-            Column("more nats a word", "nats_per_word", "+.4f", "standard_error"),
-        ),
-        result["differences"],
-        "± over documents, paired; below 0 the first model is the better one.",
-        headings=2,
-    )
-    selections = [
-        text_table(
-            f"Validation perplexity over λ and c: {each['kind']}, K = {each['topics']}",
-            ("λ", *(f"c = {scale:g}" for scale in each["length_scales"])),
-            [
-                (f"{penalty:.6f}", *(text(value, ".3f") for value in row))
-                for penalty, row in zip(each["penalties"], each["perplexity"], strict=True)
-            ],
-        )
-        for each in result["selections"]
-    ]
-    return [models, *([gains] if result["differences"] else []), *selections]
-
-
-def headline(result: Any) -> Headline:
-    """Return the single models, by the published measure."""
-    of = {row["base"]: row for row in result["rows"] if row["kind"] == "single"}
-    singles = [of[MULTINOMIAL], of[FIELDS]]
-    theirs = [(row["published"] or {}).get("test", row["figure_3"]) for row in singles]
-    return Headline(
-        f"test perplexity of {result['corpus']['name']}, published measure: multinomial, LPMRF",
-        " → ".join(f"{row['test']:.2f}" for row in singles),
-        " → ".join(f"{each:g}" for each in theirs),
-    )
 
 
 def _corpus(result: Any) -> str:
@@ -456,10 +349,11 @@ CLASSIC3 = Experiment(
     "lpmrf-classic3",
     "Figure 3, Classic3",
     "Perplexities of multinomials and of LPMRFs: single, mixtures and topic models.",
-    *(partial(run, experiment="lpmrf-classic3"), tables, headline, findings),
+    *(partial(run, experiment="lpmrf-classic3"), figure_3.tables, figure_3.headline),
+    figure_3.findings,
     (
-        Figure("", "Figure 3: test perplexity by the published measure", draw_published),
-        Figure("-likelihood", "Test perplexity by the likelihood", draw_likelihood),
+        Figure("", "Figure 3: test perplexity by the published measure", figure_3.draw_published),
+        Figure("-likelihood", "Test perplexity by the likelihood", figure_3.draw_likelihood),
     ),
     data=lambda result: (
         "" if result["corpus"]["is_classic3"] else data_note("Classic3", _corpus(result))

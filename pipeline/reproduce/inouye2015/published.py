@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 SHAPE, N_TOKENS = (3890, 1000), 187_640  # Shape and tokens of Classic3, by which it is recognised
+# Test and training documents of Classic3, by kind, base and number of topics
 PERPLEXITY: dict[tuple[str, str, int], tuple[float, float]] = {
     ("single", "multinomial", 1): (47.3477, 46.3678),
     ("mixture", "multinomial", 3): (30.2664, 29.5734),
@@ -17,19 +18,17 @@ PERPLEXITY: dict[tuple[str, str, int], tuple[float, float]] = {
     ("mixture", "fields", 3): (26.40, 21.88),
     ("topics", "fields", 3): (26.50, 23.32),
 }
-"""Test and training documents of Classic3, by kind, base and number of topics."""
+# λ and c of these fields, by kind and number of topics
 CHOSEN: dict[tuple[str, int], tuple[float, float]] = {
     ("single", 1): (0.00297635, 2.0),
     ("mixture", 3): (0.00615848, 1.25),
     ("topics", 3): (0.00885867, 1.5),
 }
-"""λ and c of these fields, by kind and number of topics."""
 N_NONZEROS = 78_396  # Nonzeros of Φ of the single field; each pair of words counts twice
-FIGURE_3: dict[str, dict[str, float]] = {
+FIGURE_3: dict[str, dict[str, float]] = {  # Test perplexity of the single models
     "lpmrf-classic3": {"multinomial": 47.0, "fields": 34.0},
     "lpmrf-wikipedia": {"multinomial": 9.3, "fields": 7.9},
 }
-"""Test perplexity of the single models."""
 ANY_WIKIPEDIA = "a part of Wikipedia that was not published"
 FOLD = 10  # One document in so many is held out
 

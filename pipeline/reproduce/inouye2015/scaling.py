@@ -8,7 +8,7 @@ fitted by least squares of log seconds.
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -20,15 +20,11 @@ from sklearn.cluster import KMeans
 
 from corpora.worker_pool import available_cores
 from models.parallel import effective_n_jobs
+from models.poisson_mrf import node_regressions
 from models.poisson_mrf.annealed_partition import log_weights_at
 from models.poisson_mrf.field_estimator import filled
 from models.poisson_mrf.field_fitting import FieldSettings, fit_fields
-from models.poisson_mrf.node_regressions import (
-    NodeRegressions,
-    fit_nodes,
-    fit_path,
-    largest_penalty,
-)
+from models.poisson_mrf.node_regressions import fit_nodes, fit_path, largest_penalty
 from models.poisson_mrf.partition_table import N_ENVELOPE
 from models.poisson_mrf.topic_matrices import map_assignment
 from models.poisson_mrf.topics import LPMRFTopics
@@ -36,7 +32,7 @@ from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.counts import most_frequent_words, one_corpus
-from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, number, plain
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, number, rows_of
 from pipeline.reproduce.inouye2015.published import ANY_WIKIPEDIA
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, text
@@ -47,8 +43,7 @@ PUBLISHED_PENALTY = 1.0  # λ of regressions and topic matrices
 MIN_SECONDS, MAX_RUNS = 0.5, 5  # Shorter work is timed again, and the quickest run counts
 DRAWING, CLUSTERING = 0, 1  # Streams of random numbers
 MAX_WORDS = {"quick": 2_000, "full": 10_000}
-SHARES = {"quick": (0.25, 0.5, 1.0), "full": (0.1, 0.2, 0.5, 1.0)}
-"""Shares of the largest number of words."""
+SHARES = {"quick": (0.25, 0.5, 1.0), "full": (0.1, 0.2, 0.5, 1.0)}  # Shares of the most words
 QUICK: dict[str, Any] = {
     "documents": (1_000, 2_000, 4_000),
     "matrix_documents": (1_000, 2_000, 4_000),
@@ -64,23 +59,20 @@ TITLES = {
     "matrices": "Seconds of topic matrices of n documents",
     "annealing": "Seconds of annealing",
 }
+# Exponents of seconds, by part and size
 PUBLISHED = {
     "regressions": {"n_docs": 1, "n_words": 1},
     "matrices": {"n_docs": 1, "n_words": 1, "n_topics": 2},
     "annealing": {"nonzeros": 1, "n_words": 0},
 }
-"""Exponents of seconds, by part and size."""
+# Sizes in the order of `SYMBOLS`, 0 if they do not vary, and seconds. Nonzeros are of all topics;
+# each pair of words counts twice.
 Timing = tuple[int, int, int, int, float]
-"""Sizes in the order of `SYMBOLS`, 0 if they do not vary, and seconds. Nonzeros are of all topics;
-each pair of words counts twice.
-"""
+LINEAR_IN_NONZEROS = "no more than linear time in the nonzeros of Φ, irrespective of p"
 CLAIMS = {
     "regressions": ("regressions-linear", "regressions take no more than n p"),
     "matrices": ("matrices-time", "topic matrices take no more than n p k²"),
-    "annealing": (
-        "annealing-linear",
-        "annealing takes no more than linear time in the nonzeros of Φ, irrespective of p",
-    ),
+    "annealing": ("annealing-linear", f"annealing takes {LINEAR_IN_NONZEROS}"),
 }
 LINEAR = "Regressions take time linear in documents and words, annealing in the nonzeros."
 TOLERANCE = 0.2  # Tolerance of exponents
@@ -96,12 +88,9 @@ class ScalingSettings:
     matrix_words: tuple[int, ...] = (5_000, 10_000)
     topics: tuple[int, ...] = (3, 10)
     annealing_words: tuple[int, ...] = (1_000, 5_000, 10_000)
-    n_nonzeros: int = 500_000
-    """Largest number of nonzeros in annealing, about; the smallest is a sixteenth."""
-    wanted_nonzeros: int = 20_000
-    """Nonzeros in the other parts, if the published penalty gives almost none."""
-    field_documents: int = 10_000
-    """Documents that fields of topics, and those that are annealed, are fitted to."""
+    n_nonzeros: int = 500_000  # Most in annealing, about; the fewest are a sixteenth
+    wanted_nonzeros: int = 20_000  # In the other parts, if the published penalty gives almost none
+    field_documents: int = 10_000  # For fields of topics, and those that are annealed
     n_samples: int = 100
     n_temperatures: int = 100
     seed: int = 0
@@ -143,22 +132,10 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
         for (part, *_), found in timed.items()
         for *sizes, seconds in found["timings"].tolist()
     ]
-    return Found(
-        {
-            "name": NAME,
-            "corpus": corpus.name,
-            "documents": counts.shape[0],
-            "words": counts.shape[1],
-            "cores": machine["cores"],
-            "threads": n_threads,
-            "penalty": penalty,
-            "penalty_is_published": chosen["penalty",]["is_published"],
-            "samples": wanted.n_samples,
-            "temperatures": wanted.n_temperatures,
-            "rows": rows,
-            "powers": powers(rows),
-        }
-    )
+    about = {"corpus": corpus.name, "documents": counts.shape[0], "words": counts.shape[1]}
+    about |= {"penalty": penalty, "penalty_is_published": chosen["penalty",]["is_published"]}
+    about |= {"samples": wanted.n_samples, "temperatures": wanted.n_temperatures, **machine}
+    return Found({"name": NAME, **about, "rows": rows, "powers": powers(rows)})
 
 
 def trials_of(settings: ScalingSettings) -> list[tuple[Any, ...]]:
@@ -197,15 +174,15 @@ def penalty_for(counts: sparse.csr_array, settings: ScalingSettings) -> dict[str
     documents = documents_of(counts, min(settings.documents), max(settings.words), settings.seed)
     if _nonzeros(fit_nodes(documents, PUBLISHED_PENALTY)) * 1000 >= wanted:
         return {"penalty": PUBLISHED_PENALTY, "is_published": True}
-    before: tuple[float, int] | None = None
+    fewer, larger = 0, math.nan
     for found in fit_path(documents, _halvings(largest_penalty(documents))):
         penalty, nonzeros = found.penalty, _nonzeros(found)
         if nonzeros >= wanted:
             break
-        before = (penalty, nonzeros) if nonzeros else None
-    if before is not None and nonzeros > wanted:
-        share = np.log(wanted / before[1]) / np.log(nonzeros / before[1])
-        penalty = before[0] * (penalty / before[0]) ** share
+        fewer, larger = nonzeros, penalty
+    if fewer and nonzeros > wanted:
+        share = np.log(wanted / fewer) / np.log(nonzeros / fewer)
+        penalty = larger * (penalty / larger) ** share
     return {"penalty": float(penalty), "is_published": False}
 
 
@@ -222,7 +199,7 @@ class Timer:
         """Time p regressions of n documents."""
         documents = documents_of(self.counts, n_docs, n_words, self.settings.seed)
         fit = partial(fit_nodes, documents, self.penalty, n_jobs=self.n_jobs)
-        found: list[NodeRegressions] = []
+        found: list[Any] = []
         seconds = quickest(lambda: found.append(fit()))
         return [(n_docs, n_words, 0, _nonzeros(found[0]), seconds)]
 
@@ -231,26 +208,23 @@ class Timer:
 
         Fields are of clusters of documents, and their partition functions roughly annealed.
         """
-        settings, seed, n_jobs = self.settings, self.settings.seed, self.n_jobs
+        settings, seed = self.settings, self.settings.seed
+        common: dict[str, Any] = {"seed": seed, "n_jobs": self.n_jobs}
         documents = documents_of(self.counts, max(settings.matrix_documents), n_words, seed)
         some = documents[: settings.field_documents]
         random = int(np.random.default_rng([seed, CLUSTERING]).integers(2**32))
         labels = KMeans(n_topics, n_init=1, random_state=random).fit(some.astype(float)).labels_
         labels = filled(labels.astype(np.int64), np.zeros((some.shape[0], n_topics)))
-        fields = fit_fields(
-            [sparse.csr_array(some[labels == k]) for k in range(n_topics)],
-            int(documents.sum(axis=1).max()),
-            FieldSettings(self.penalty, 1.5, 1e-4, "smc", n_samples=20, n_temperatures=20),
-            seed=seed,
-            n_jobs=n_jobs,
-        )
+        parts = [sparse.csr_array(some[labels == k]) for k in range(n_topics)]
+        effort = FieldSettings(self.penalty, 1.5, 1e-4, "smc", n_samples=20, n_temperatures=20)
+        fields = fit_fields(parts, int(documents.sum(axis=1).max()), effort, **common)
         model = LPMRFTopics.of_fields(fields.fields, fields.log_partition, np.ones(n_topics))
         nonzeros = sum(field.interactions.nnz for field in model.fields)
-        timings = []
-        for n_docs in settings.matrix_documents:
-            seconds = quickest(partial(map_assignment, model, documents[:n_docs], n_jobs=n_jobs))
-            timings.append((n_docs, n_words, n_topics, nonzeros, seconds))
-        return timings
+        assign = partial(map_assignment, model, n_jobs=self.n_jobs)
+        return [
+            (n, n_words, n_topics, nonzeros, quickest(partial(assign, documents[:n])))
+            for n in settings.matrix_documents
+        ]
 
     def annealing(self, n_words: int) -> list[Timing]:
         """Time annealing of fields over p words, for penalties that give more and more nonzeros.
@@ -261,7 +235,9 @@ class Timer:
         settings, n_docs, seed = self.settings, self.settings.field_documents, self.settings.seed
         most_words = max(*settings.words, *settings.matrix_words, *settings.annealing_words)
         mean_length = float(documents_of(self.counts, n_docs, most_words, seed).sum()) / n_docs
-        lengths = np.ceil(mean_length * np.linspace(0.5, 3.0, N_ENVELOPE)).astype(np.int64)
+        lengths = np.ceil(mean_length * np.linspace(0.5, 3.0, N_ENVELOPE)).astype(np.int64).tolist()
+        effort: dict[str, Any] = {"n_samples": settings.n_samples, "n_jobs": self.n_jobs}
+        effort |= {"n_temperatures": settings.n_temperatures, "seed": seed}
         documents = documents_of(self.counts, n_docs, n_words, seed)
         timings: list[Timing] = []
         penalties = _halvings(largest_penalty(documents))
@@ -270,16 +246,8 @@ class Timer:
             nonzeros = int(field.interactions.nnz)
             if nonzeros < settings.n_nonzeros // 16 and regressions.penalty > min(penalties):
                 continue
-            anneal = partial(
-                log_weights_at,
-                field,
-                lengths.tolist(),
-                n_samples=settings.n_samples,
-                n_temperatures=settings.n_temperatures,
-                seed=seed,
-                n_jobs=self.n_jobs,
-            )
-            timings.append((n_docs, n_words, 0, nonzeros, quickest(anneal)))
+            seconds = quickest(partial(log_weights_at, field, lengths, **effort))
+            timings.append((n_docs, n_words, 0, nonzeros, seconds))
             if nonzeros >= settings.n_nonzeros:
                 break
         return timings
@@ -310,7 +278,7 @@ def _halvings(largest: float) -> list[float]:
     return [largest * 0.5**n for n in range(1, 15)]
 
 
-def _nonzeros(regressions: NodeRegressions) -> int:
+def _nonzeros(regressions: node_regressions.NodeRegressions) -> int:
     """Return the nonzeros of Φ; each pair of words counts twice."""
     return int(regressions.field().interactions.nnz)
 
@@ -331,25 +299,22 @@ def powers(rows: Sequence[Any]) -> list[dict[str, Any]]:
         free = len(timings) - int(rank)
         variance = ((seconds - table @ exponents) ** 2).sum() / free if free > 0 else np.nan
         errors = np.sqrt(variance * np.diag(np.linalg.pinv(table.T @ table)))
-        for size, exponent, error in zip(varied, exponents[1:], errors[1:], strict=True):
-            power = {"part": part, "of": size, "exponent": exponent, "standard_error": error}
-            found.append({name: plain(each) for name, each in power.items()})
+        columns = {"exponent": exponents[1:], "standard_error": errors[1:]}
+        found += rows_of(part=[part] * len(varied), of=varied, **columns)
     return found
 
 
-def findings(result: Any) -> list[Finding]:
+def findings(result: Any) -> Iterator[Finding]:
     """Compare the exponents with those of the paper."""
-    found = []
+    powers_of = grouped(result["powers"], "part")
     for part, (name, claim) in CLAIMS.items():
         ours, too_large = [], []
-        for each in (each for each in result["powers"] if each["part"] == part):
+        for each in powers_of.get(part, ()):
             exponent, size = each["exponent"], SYMBOLS[each["of"]]
             ours.append(f"{exponent:.2f} ± {number(each['standard_error']):.2f} of {size}")
             if exponent > PUBLISHED[part][each["of"]] + TOLERANCE:
                 too_large.append(size)
-        said = f"{claim}: exponents {', '.join(ours)}"
-        found.append(finding(name, said, too_large, LINEAR))
-    return found
+        yield finding(name, f"{claim}: exponents {', '.join(ours)}", too_large, LINEAR)
 
 
 def tables(result: Any) -> list[Table]:
@@ -373,21 +338,16 @@ def tables(result: Any) -> list[Table]:
     seconds = []
     for part, rows in grouped(result["rows"], "part").items():
         sizes = [size for size in SYMBOLS if any(row[size] for row in rows)]
-        columns = (
-            *(Column(SYMBOLS[size], size, ",") for size in sizes),
-            Column("seconds", "seconds", ".3f"),
-        )
-        seconds.append(Table(TITLES[part], columns, rows, headings=len(sizes)))
+        columns = (Column(SYMBOLS[size], size, ",") for size in sizes)
+        shown = (*columns, Column("seconds", "seconds", ".3f"))
+        seconds.append(Table(TITLES[part], shown, rows, headings=len(sizes)))
     return [exponents, *seconds]
 
 
 def headline(result: Any) -> Headline:
     """Return the growth of the regressions."""
-    ours = [
-        f"{SYMBOLS[each['of']]}^{text(each['exponent'], '.2f')}"
-        for each in result["powers"]
-        if each["part"] == "regressions"
-    ]
+    powers_of = grouped(result["powers"], "part").get("regressions", ())
+    ours = (f"{SYMBOLS[each['of']]}^{text(each['exponent'], '.2f')}" for each in powers_of)
     return Headline("growth of the seconds of regressions", " ".join(ours), "n^1 p^1, at most")
 
 
@@ -403,8 +363,7 @@ def _draw(figure: Any, result: Any, _: Any) -> None:
         if x != "nonzeros":
             marked = sorted({row[x] for row in parts[part]})
             axes.set_xticks(marked, [f"{size:,}" for size in marked])
-        axes.set_title(TITLES[part])
-        axes.set_xlabel(SYMBOLS[x])
+        axes.set(title=TITLES[part], xlabel=SYMBOLS[x])
         axes.legend(fontsize="small")
     panels[0].set_ylabel("seconds")
 
