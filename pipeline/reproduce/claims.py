@@ -13,10 +13,8 @@ class Finding(NamedTuple):
 
     name: str
     text: str
-    fails_at: tuple[str, ...]
-    """Places where it does not hold."""
-    paper: str = ""
-    """Sentence of the paper that it checks; empty for a claim of ours."""
+    fails_at: tuple[str, ...]  # Places where it does not hold
+    paper: str = ""  # Sentence of the paper that it checks; empty for a claim of ours
 
     @property
     def holds(self) -> bool:

@@ -18,39 +18,31 @@ from pipeline.reproduce.tables import Headline, Table, grouped
 class Found(NamedTuple):
     """Result of a run."""
 
-    result: dict[str, Any]
-    """Numbers as JSON, see `plain`."""
-    drawn: Any = None
-    """Arrays for figures and claims."""
+    result: dict[str, Any]  # Numbers as JSON, see `plain`
+    drawn: Any = None  # Arrays for figures and claims
 
 
 class Figure(NamedTuple):
     """A figure of an experiment."""
 
-    suffix: str
-    """End of its file's name, which begins with the name of the result."""
+    suffix: str  # End of its file's name, which begins with the name of the result
     caption: str
     draw: Callable[[Any, Any, Any], None]
     """Draws on a matplotlib figure, from `Found.result` and `Found.drawn`."""
-    is_shown: Callable[[Any], bool] = lambda _: True
-    """Whether there is one of this result."""
+    is_shown: Callable[[Any], bool] = lambda _: True  # Whether there is one of this result
 
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
     """Published table or figure that is reproduced: what is computed, tabled, drawn and claimed."""
 
-    name: str
-    """Name in `reproduce NAME`."""
-    where: str
-    """Place in the paper."""
-    shows: str
-    """Purpose, in a sentence."""
+    name: str  # Name in `reproduce NAME`
+    where: str  # Place in the paper
+    shows: str  # Purpose, in a sentence
     run: Callable[[ReproduceSettings, ResultCache], Found]
     tables: Callable[[Any], Sequence[Table]]
     headline: Callable[[Any], Headline]
-    findings: Callable[[Any], Iterable[Finding]]
-    """Decides the claims."""
+    findings: Callable[[Any], Iterable[Finding]]  # Decides the claims
     figures: tuple[Figure, ...]
     data: Callable[[Any], str] = lambda _: ""
     """Note on the data, if they are not those of the paper."""
@@ -58,8 +50,7 @@ class Experiment:
     """Whether the data of a result can decide the paper's claims."""
     needs: str = ""
     """Options without which it cannot run, as its data do not come with the software."""
-    why: str = ""
-    """Reason for these options."""
+    why: str = ""  # Reason for these options
 
     def draw(self, found: Found) -> dict[str, Callable[[Any], None]]:
         """Return the drawing function of each figure, by the name of its files."""
@@ -75,16 +66,13 @@ class Experiment:
 class Paper:
     """A paper whose figures are reproduced."""
 
-    key: str
-    """Id of its section in a page."""
+    key: str  # Id of its section in a page
     short: str
     citation: str
-    url: str
-    """Empty if it has no address that stays."""
+    url: str  # Empty if it has no address that stays
     claims: tuple[str, ...]
     experiments: tuple[Experiment, ...]
-    elsewhere: str = ""
-    """Other places where its figures are reproduced."""
+    elsewhere: str = ""  # Other places where its figures are reproduced
 
 
 def data_note(theirs: str, *names: str) -> str:

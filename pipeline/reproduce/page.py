@@ -27,8 +27,7 @@ from pipeline.reproduce.tables import Headline, Table
 logger = logging.getLogger(__name__)
 
 TITLE = "Five papers again"
-SAID = "What is drawn is in the tables below."
-"""Alternative text of a drawing, after its caption."""
+SAID = "What is drawn is in the tables below."  # Alternative text of a drawing, after its caption
 OLDER = "Decided by an older version of this software: run it again for a verdict."
 OTHER_VERSION = "its result is of another version of this software: run it again"
 
@@ -37,11 +36,9 @@ class Outcome(NamedTuple):
     """Results of an experiment, as JSON has them, or the reason why there are none."""
 
     results: list[dict[str, Any]]
-    problem: str = ""
-    """Reason why there is none, or why the last attempt failed."""
+    problem: str = ""  # Reason why there is none, or why the last attempt failed
     has_failed: bool = False
-    command: str = ""
-    """Command for a result, where there is none."""
+    command: str = ""  # Command for a result, where there is none
 
 
 class Drawing(NamedTuple):
@@ -49,8 +46,7 @@ class Drawing(NamedTuple):
 
     caption: str
     svg: Markup
-    is_themed: bool
-    """Whether its colours are those of the page; else it needs white paper."""
+    is_themed: bool  # Whether its colours are those of the page; else it needs white paper
 
 
 @dataclass(frozen=True)
@@ -60,8 +56,7 @@ class ResultView:
     id: str
     result: dict[str, Any]
     verdict: str
-    data: str
-    """Note on the data; mostly empty."""
+    data: str  # Note on the data; mostly empty
     findings: tuple[Finding, ...]
     headline: Headline
     tables: tuple[Table, ...]

@@ -87,13 +87,8 @@ PAPERS = (
             "What SMC costs does not depend on the size of a tensor, what VB costs does.",
             "With these scores one can choose a rank, or between graphs of dependence.",
         ),
-        (
-            toy.EXPERIMENT,
-            histogram.EXPERIMENT,
-            parafac.EXPERIMENT,
-            abalone.EXPERIMENT,
-            letters.EXPERIMENT,
-            decompositions.EXPERIMENT,
+        tuple(
+            each.EXPERIMENT for each in (toy, histogram, parafac, abalone, letters, decompositions)
         ),
     ),
     Paper(
@@ -111,12 +106,7 @@ PAPERS = (
             "The dependencies that are found make sense.",
             "Regressions take time linear in documents and words, annealing in the nonzeros.",
         ),
-        (
-            perplexity.CLASSIC3,
-            perplexity.WIKIPEDIA,
-            dependencies.EXPERIMENT,
-            scaling.EXPERIMENT,
-        ),
+        (perplexity.CLASSIC3, perplexity.WIKIPEDIA, dependencies.EXPERIMENT, scaling.EXPERIMENT),
     ),
 )
 """Papers by year, the one on the pipeline first."""

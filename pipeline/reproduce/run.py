@@ -1,6 +1,7 @@
 """`reproduce`: one experiment, its numbers beside the published ones."""
 
 import json
+import shlex
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,6 @@ from pipeline.errors import UsageError
 from pipeline.figures.write import write_figures
 from pipeline.reproduce.claims import findings_of
 from pipeline.reproduce.papers import EXPERIMENTS
-from pipeline.reproduce.results import command_of
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.setting_sources import check_least, check_seed
 from pipeline.version import software_version
@@ -66,6 +66,22 @@ def check(settings: ReproduceSettings, experiment: str = "") -> None:
     check_seed(settings.seed)
     check_least(settings, pairs=2, held_out=2, topics=1, scored=2, max_tokens=2)
     check_least(settings, particles=2, repeats=2, moves=0, words=2, documents=20)
+
+
+def command_of(settings: ReproduceSettings, experiment: str) -> str:
+    """Return the command for the same figures: options that change them, scale and seed always."""
+    options = []
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        is_said = each.name in ("scale", "seed") or value != each.default
+        if is_said and each.name not in ("output", "threads"):
+            options += ["--" + each.name.replace("_", "-"), str(value)]
+    return command_line("reproduce", experiment, *options)
+
+
+def command_line(*words: str) -> str:
+    """Return a command of this software, for a shell."""
+    return "python -m pipeline " + shlex.join(words)
 
 
 def print_reproduction(result: dict[str, Any]) -> None:

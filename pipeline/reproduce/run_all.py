@@ -1,6 +1,8 @@
 """`reproduce --all`: every experiment that has no result yet, and all results on one page."""
 
+import json
 import logging
+import shlex
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,14 +14,15 @@ from pipeline.errors import TRY_AGAIN, Interrupted, UsageError, exit_code_of, me
 from pipeline.reproduce.claims import FAILED
 from pipeline.reproduce.page import ExperimentView, Outcome, reproductions_page, views_of
 from pipeline.reproduce.papers import EXPERIMENTS
-from pipeline.reproduce.results import command_for, command_line, results_in, serves
-from pipeline.reproduce.run import check, reproduce
+from pipeline.reproduce.run import check, command_line, reproduce
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.version import software_version
 
 logger = logging.getLogger(__name__)
 
 PAGE = "report.html"
+KNOWN = {"experiment": str, "scale": str, "seed": int, "name": str, "rows": list, "pictures": list}
+"""Names and kinds of values that every result has."""
 
 
 def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> dict[str, Any]:
@@ -47,7 +50,10 @@ def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> 
         outcomes = {}
         for n, name in enumerate(EXPERIMENTS, start=1):
             there = _gathered(name, directory, settings)
-            if any(serves(result, settings) for result in there.results):
+            if any(
+                result["seed"] == settings.seed and result["scale"] in (settings.scale, "full")
+                for result in there.results
+            ):
                 logger.info("%d of %d, %s: has a result", n, len(EXPERIMENTS), name)
             elif EXPERIMENTS[name].needs:
                 logger.info("%d of %d, %s: %s", n, len(EXPERIMENTS), name, _missing(name))
@@ -66,6 +72,36 @@ def _gathered(name: str, directory: Path, settings: ReproduceSettings) -> Outcom
         return Outcome(results)
     problem = _missing(name) if EXPERIMENTS[name].needs else "it has not been run"
     return Outcome([], problem, command=command_for(name, settings))
+
+
+def command_for(experiment: str, settings: ReproduceSettings) -> str:
+    """Return the command that runs an experiment, or `--all`, with the options that it needs."""
+    needs = shlex.split(EXPERIMENTS[experiment].needs) if experiment in EXPERIMENTS else ()
+    given = ("--scale", settings.scale, "--seed", str(settings.seed))
+    return command_line("reproduce", experiment, *needs, *given)
+
+
+def results_in(directory: Path, experiment: str) -> list[dict[str, Any]]:
+    """Return the finished results of an experiment in its directory, by file name.
+
+    There are several of an experiment with variants, as of `--dataset`. Files without a result,
+    such as damaged ones, are skipped with a warning.
+    """
+    found = []
+    for path in sorted(directory.glob("*.json")):
+        try:
+            result = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            logger.warning("%s is skipped: %s", path, error)
+            continue
+        if not isinstance(result, dict) or result.get("experiment") != experiment:
+            continue
+        wrong = [name for name, kind in KNOWN.items() if not isinstance(result.get(name), kind)]
+        if wrong:
+            logger.warning("%s is skipped: no %s in it", path, ", ".join(wrong))
+            continue
+        found.append(result)
+    return found
 
 
 def _missing(name: str) -> str:
@@ -130,13 +166,8 @@ def _row(view: ExperimentView) -> dict[str, Any]:
                 "published": each.headline.published,
                 "data": each.data,
                 "claims": [
-                    {
-                        "claim": claim.text,
-                        "name": claim.name,
-                        "of_paper": bool(claim.paper),
-                        "holds": claim.holds,
-                        "fails_at": list(claim.fails_at),
-                    }
+                    {"claim": claim.text, "name": claim.name, "of_paper": bool(claim.paper)}
+                    | {"holds": claim.holds, "fails_at": list(claim.fails_at)}
                     for claim in each.findings
                 ],
             }

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 Rows = Sequence[Any]
 
-NOTE_WIDTH = 100
-"""Characters per line of a note on the terminal."""
+NOTE_WIDTH = 100  # Characters per line of a note on the terminal
 
 
 class Headline(NamedTuple):
@@ -28,12 +27,9 @@ class Column:
     title: str
     value: str | Callable[[Any], Any]
     """Key in the row, with dots between keys of nested rows, or a function of the row."""
-    form: str = ""
-    """Format of numbers."""
-    error: str = ""
-    """Key of the standard error, which is written after ±; none if empty."""
-    group: str = ""
-    """Title over neighbouring columns."""
+    form: str = ""  # Format of numbers
+    error: str = ""  # Key of the standard error, which is written after ±; none if empty
+    group: str = ""  # Title over neighbouring columns
 
     def cell(self, row: Any) -> str:
         """Return the text of the cell in a row."""
@@ -49,10 +45,8 @@ class Table:
     title: str
     columns: tuple[Column, ...]
     rows: Rows
-    note: str = ""
-    """Meaning of columns whose names do not say it."""
-    headings: int = 1
-    """Columns, from the first, that name a row."""
+    note: str = ""  # Meaning of columns whose names do not say it
+    headings: int = 1  # Columns, from the first, that name a row
 
     @property
     def cells(self) -> list[list[str]]:

@@ -1,10 +1,9 @@
 """Trials: what an experiment computes one by one, cached by name, and the budget of all of them."""
 
-from __future__ import annotations
-
 import re
 import time
 import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,15 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pipeline.cache.keys import EXPERIMENT
+from pipeline.cache.results import ResultCache, ResultGroup
 from pipeline.progress import Progress
+from pipeline.reproduce.settings import ReproduceSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-
     from _typeshed import DataclassInstance
-
-    from pipeline.cache.results import Arrays, ResultCache, ResultGroup
-    from pipeline.reproduce.settings import ReproduceSettings
 
 B = TypeVar("B", bound="DataclassInstance")
 K = TypeVar("K", bound=tuple[Any, ...])
@@ -65,7 +61,9 @@ def run_trials(
         for key in todo:
             name = trial_name(*key)
             progress.update(0, name)
-            arrays = group.cached(name, partial(_timed, compute, key), _same, _same)
+            arrays = group.cached(
+                name, partial(_timed, compute, key), dict[str, Any], dict[str, Any]
+            )
             found[key] = {
                 field: each if each.ndim else each.item() for field, each in arrays.items()
             }
@@ -73,11 +71,7 @@ def run_trials(
     return found
 
 
-def _same(arrays: Arrays) -> Arrays:
-    return arrays
-
-
-def _timed(compute: Callable[..., Mapping[str, Any]], key: tuple[Any, ...]) -> Arrays:
+def _timed(compute: Callable[..., Mapping[str, Any]], key: tuple[Any, ...]) -> dict[str, Any]:
     started = time.perf_counter()
     found = compute(*key)
     seconds = {"seconds": time.perf_counter() - started}

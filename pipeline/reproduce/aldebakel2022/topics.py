@@ -15,16 +15,22 @@ from pipeline.reproduce.aldebakel2022 import training
 from pipeline.reproduce.aldebakel2022.training import MIN_COMPARED, summary
 from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.counts import words_of_counts
-from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
+from pipeline.reproduce.experiment import (
+    Experiment,
+    Figure,
+    Found,
+    data_note,
+    numbers,
+    plain,
+    rows_of,
+)
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text
 
 NAME = "aldebakel-topics"
-PUBLISHED = {5: 0.539, 10: 0.610, 15: 0.597, 20: 0.639, 25: 0.634, 30: 0.606, 40: 0.589}
-"""c_v by K."""
+PUBLISHED = {5: 0.539, 10: 0.610, 15: 0.597, 20: 0.639, 25: 0.634, 30: 0.606, 40: 0.589}  # c_v by K
 CANDIDATES = tuple(PUBLISHED)
-BEST = (20, 25)
-"""Numbers of topics at the peak of the published c_v."""
+BEST = (20, 25)  # Numbers of topics at the peak of the published c_v
 CAP, N_WORDS = 20, 10
 MIN_SHARED = 3
 THEMES = {
@@ -68,57 +74,45 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     shown = runs[n_shown,][0]
     order = np.argsort(-shown["prevalence"], kind="stable")
     words = [[corpus.words[w] for w in shown["top"][k]] for k in order]
-    result = {
-        "name": NAME,
-        "corpus": corpus.name,
-        "documents": corpus.counts.shape[0],
-        "runs": len(runs[n_shown,]),
-        "best": max(rows, key=lambda row: row["c_v"])["topics"],
-        "rows": rows,
-        "topics": [
-            {"topic": k, "prevalence": shown["prevalence"][k], "words": of_topic[:N_WORDS]}
-            for k, of_topic in zip(order, words, strict=True)
-        ],
-    }
-    return Found(plain(result), [*zip(words, shown["probabilities"][order], strict=True)])
+    about = {"name": NAME, "corpus": corpus.name, "documents": corpus.counts.shape[0]}
+    best = max(rows, key=lambda row: row["c_v"])["topics"]
+    about |= {"runs": len(runs[n_shown,]), "best": best, "rows": rows}
+    prevalences, first = shown["prevalence"][order], (of_topic[:N_WORDS] for of_topic in words)
+    topics = rows_of(topic=order, prevalence=prevalences, words=first)
+    drawn = [*zip(words, shown["probabilities"][order], strict=True)]
+    return Found(plain(about | {"topics": topics}), drawn)
 
 
 def tables(result: Any) -> list[Table]:
     """Return coherence by K, and the topics of one model."""
-    by_topics = Table(
-        "Coherence of topics by online VB, by their number",
-        (
-            Column("topics", "topics"),
-            Column("c_v", "c_v", ".3f", "c_v_error", "ours"),
-            Column("c_npmi", "c_npmi", ".3f", "c_npmi_error", "ours"),
-            Column("bound", "bound", ".3f", "bound_error", "ours"),
-            Column("c_v", "published", ".3f", group="published"),
-        ),
-        result["rows"],
+    by_number = (
+        Column("topics", "topics"),
+        *(Column(name, name, ".3f", f"{name}_error", "ours") for name in MEASURED),
+        Column("c_v", "published", ".3f", group="published"),
+    )
+    note = (
         f"Mean ± standard error over {result['runs']} runs on {result['documents']:,} documents. "
         f"Coherence: of the first {N_WORDS} words in training documents, whole documents being "
         "windows; published is of windows of 110 tokens. Bound: on held-out documents, nats a "
-        "word.",
+        "word."
     )
-    topics = Table(
-        f"The {len(result['topics'])} topics of the first run",
-        (
-            Column("topic", "topic"),
-            Column("first words", lambda row: " ".join(row["words"])),
-            Column("share", "prevalence", ".1%"),
-        ),
-        result["topics"],
-        headings=2,
+    of_topic = (
+        Column("topic", "topic"),
+        Column("first words", lambda row: " ".join(row["words"])),
+        Column("share", "prevalence", ".1%"),
     )
-    return [by_topics, topics]
+    title = f"The {len(result['topics'])} topics of the first run"
+    return [
+        Table("Coherence of topics by online VB, by their number", by_number, result["rows"], note),
+        Table(title, of_topic, result["topics"], headings=2),
+    ]
 
 
 def headline(result: Any) -> Headline:
     """Return the number of topics of the highest coherence."""
     c_v = text(max(row["c_v"] for row in result["rows"]), ".3f")
-    return Headline(
-        "number of topics of the highest c_v", f"{result['best']} ({c_v})", "20 (0.639)"
-    )
+    what = "number of topics of the highest c_v"
+    return Headline(what, f"{result['best']} ({c_v})", "20 (0.639)")
 
 
 def findings(result: Any) -> Iterator[Finding]:

@@ -55,16 +55,14 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
 
 def tables(result: Any) -> list[Table]:
     """Return all models."""
-    more = "above VB with the last cap"
+    more, scores = "above VB with the last cap", (("bound", "bound"), ("log p", "log_p"))
     columns = (
         *(Column("trainer", "trainer"), Column("", "limit")),
         Column("updates, 10⁶", "updates", ",.2f", group="ours"),
         Column("near, 10⁶", "near", ",.2f", group="ours"),
         Column("seconds", "training_seconds", ",.2f", "training_seconds_error", "ours"),
-        Column("bound", "bound", ".4f", "bound_error", "ours"),
-        Column("log p", "log_p", ".4f", "log_p_error", "ours"),
-        Column("bound", "more.bound", "+.4f", "more.bound_error", more),
-        Column("log p", "more.log_p", "+.4f", "more.log_p_error", more),
+        *(Column(title, name, ".4f", f"{name}_error", "ours") for title, name in scores),
+        *(Column(t, f"more.{name}", "+.4f", f"more.{name}_error", more) for t, name in scores),
         Column("seconds", "published_seconds", ",", group="published"),
         Column("bound, 10⁸", "published_bound", ".3f", group="published"),
     )
@@ -81,12 +79,10 @@ def tables(result: Any) -> list[Table]:
 def headline(result: Any) -> Headline:
     """Return work and bound of the lowest cap against the highest."""
     low, *_, high = _rows(result, VB)
-    ours = f"{text(low['more']['bound'], '+.4f')} nats a word"
-    return Headline(
-        f"bound with cap {low['limit']} above cap {high['limit']}",
-        f"{ours}, with {low['updates'] / high['updates']:.0%} of the updates",
-        "higher, in 60% of the seconds",
-    )
+    what, more = f"bound with cap {low['limit']} above cap {high['limit']}", low["more"]["bound"]
+    spent = f"{low['updates'] / high['updates']:.0%} of the updates"
+    ours = f"{text(more, '+.4f')} nats a word, with {spent}"
+    return Headline(what, ours, "higher, in 60% of the seconds")
 
 
 def _rows(result: Any, trainer: str) -> list[Any]:

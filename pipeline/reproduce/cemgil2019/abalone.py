@@ -52,8 +52,7 @@ NAME = "bam-abalone"
 CP = "CP"
 QUICK: dict[str, Any] = {"ranks": (1, 2, 3, 4, 6, 10, 20)}
 QUICK |= {"n_repeats": 4, "n_starts": 20, "n_moves": 10}
-BIN_SEED = 0
-"""Seed of k-means, the same for every seed of an experiment: bins are part of the data."""
+BIN_SEED = 0  # Seed of k-means, the same for every seed of an experiment: bins are part of the data
 COLUMNS = (
     *("Sex", "Length", "Diameter", "Height", "WholeWeight"),
     *("ShuckedWeight", "VisceraWeight", "ShellWeight", "Rings"),
@@ -62,12 +61,9 @@ SEXES = ("M", "F", "I")
 WHERE = "https://archive.ics.uci.edu/dataset/1/abalone"
 CP_ABOVE = "CP is more probable than the complete graph for ranks above 2."
 AGES = "The hidden classes order abalones by age."
-UP_TO = 2
-"""The paper finds CP above the complete graph for ranks above this."""
-UNLIKELY = 1e-6
-"""Probability that the Kruskal-Wallis test must be below."""
-CLEAR = 4.0
-"""Standard errors between the mean ages of two classes."""
+UP_TO = 2  # The paper finds CP above the complete graph for ranks above this
+UNLIKELY = 1e-6  # Probability that the Kruskal-Wallis test must be below
+CLEAR = 4.0  # Standard errors between the mean ages of two classes
 
 
 @dataclass(frozen=True)
@@ -75,13 +71,10 @@ class AbaloneBudget(Budget):
     """The paper's budget, which does not say how many runs it made."""
 
     n_bins: int = 5
-    strengths: tuple[float, ...] = (1.0, 0.001)
-    """Values of a."""
+    strengths: tuple[float, ...] = (1.0, 0.001)  # Values of a
     ranks: tuple[int, ...] = tuple(range(1, 31))
-    class_rank: int = 3
-    """Number of hidden classes that are compared with the age."""
-    class_strength: float = 1.0
-    """Value of a for these classes."""
+    class_rank: int = 3  # Number of hidden classes that are compared with the age
+    class_strength: float = 1.0  # Value of a for these classes
 
 
 def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
@@ -238,10 +231,8 @@ def ages_of(rings: Ints, classes: Ints) -> dict[str, Any]:
     np.add.at(counts, (named, rings), 1.0)
     with np.errstate(divide="ignore"):
         steps = np.diff(mean) / np.hypot(error[1:], error[:-1])
-    statistic, probability = 0.0, 1.0
-    if len(n) > 1:
-        test = kruskal(*(rings[named == r] for r in range(len(n))))
-        statistic, probability = float(test.statistic), float(test.pvalue)
+    test = kruskal(*(rings[named == r] for r in range(len(n)))) if len(n) > 1 else (0.0, 1.0)
+    statistic, probability = map(float, test)
     share = counts / counts.sum(axis=1, keepdims=True)
     return {
         "classes": rows_of(animals=n, mean_rings=mean, standard_error=error, distribution=share),
@@ -269,8 +260,8 @@ def findings(result: Any) -> Iterator[Finding]:
     yield finding("classes-differ-in-age", text, same, AGES)
     steps = enumerate(ages["steps_in_standard_errors"], start=1)
     near = [f"classes {r} and {r + 1}" for r, step in steps if step < CLEAR]
-    if len(ages["classes"]) < ages["rank"]:
-        near.append(f"{ages['rank'] - len(ages['classes'])} classes, which are empty")
+    n_empty = ages["rank"] - len(ages["classes"])
+    near += [f"{n_empty} classes, which are empty"] if n_empty > 0 else []
     text = f"mean ages of neighbouring classes at least {CLEAR:g} standard errors apart"
     yield finding("ages-of-classes-are-apart", text, near, AGES)
     yield from curves.above_bound()

@@ -38,11 +38,9 @@ Ints = NDArray[np.int64]
 NAME = "bam-decompositions"
 QUICK: dict[str, Any] = {"n_repeats": 5, "n_starts": 20, "n_moves": 20}
 SMC, SMC_WITH_MOVES, VB = (NAMES[method] for method in SCORING)
-BAYESIAN = (SMC, SMC_WITH_MOVES, VB)
-"""Methods of `AllocationFactors`."""
+BAYESIAN = (SMC, SMC_WITH_MOVES, VB)  # Methods of `AllocationFactors`
 PROJECTED_GRADIENT, COORDINATE_DESCENT = "ALS-PGD", "least squares, CD"
-PEERS = (PROJECTED_GRADIENT, COORDINATE_DESCENT)
-"""Methods without a prior, whose a is None."""
+PEERS = (PROJECTED_GRADIENT, COORDINATE_DESCENT)  # Methods without a prior, whose a is None
 TITLES = {
     "sparsity": "Hoyer sparsity, mean of both factors",
     "squared_loss": "squared loss",
@@ -74,15 +72,13 @@ class DecompositionsBudget(Budget):
     n_repeats: int = 20
     n_tokens: int = 2000
     rank: int = 3
-    strengths: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
-    """Values of a."""
+    strengths: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # Values of a
 
 
 class FactorQuality(NamedTuple):
     """Measures of one factorisation."""
 
-    sparsity: float
-    """Hoyer's, the mean of both factors, the columns of W scaled to sum to 1."""
+    sparsity: float  # Hoyer's, the mean of both factors, the columns of W scaled to sum to 1
     unscaled_sparsity: float
     """The same of the factors as they come: least squares leave the scale to chance."""
     squared_loss: float

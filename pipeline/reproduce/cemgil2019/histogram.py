@@ -36,10 +36,8 @@ Ints = NDArray[np.int64]
 NAME = "bam-histogram"
 MATRIX = "X1"
 RANK = 3
-STRENGTHS = (10.0, 1.0, 0.1, 1e-2, 1e-4, 1e-10)
-"""Values of a, from large to small."""
-MAX_NUMBERS = 50_000_000
-"""Entries of all tensors together, at most."""
+STRENGTHS = (10.0, 1.0, 0.1, 1e-2, 1e-4, 1e-10)  # Values of a, from large to small
+MAX_NUMBERS = 50_000_000  # Entries of all tensors together, at most
 N_BINS = 60
 MODES = "Modes of log π(S) are log a apart."
 MODES_APART = "The modes do not overlap at a small a."
@@ -49,12 +47,9 @@ EXPLAINED = "The effective parameters decide the probability of an allocation as
 class Histogram(NamedTuple):
     """Probabilities of N allocations at A values of a."""
 
-    log_pi: Floats
-    """(A, N), nats."""
-    d_ep: Ints
-    """(N,), effective number of parameters."""
-    exact: Floats
-    """(A,), log marginal likelihood of X by enumeration of tokens."""
+    log_pi: Floats  # (A, N), nats
+    d_ep: Ints  # (N,), effective number of parameters
+    exact: Floats  # (A,), log marginal likelihood of X by enumeration of tokens
 
 
 def run(settings: ReproduceSettings, cache: ResultCache) -> Found:

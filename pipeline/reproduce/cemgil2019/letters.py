@@ -44,8 +44,7 @@ QUICK |= {"n_repeats": 4, "n_starts": 20, "n_moves": 10}
 STRONG_PRIOR = "At a = 1 NMF is more probable than symmetric NMF at every rank."
 WEAK_PRIOR = "At a = 0.001 SMC prefers symmetric NMF at almost every rank, VB does not."
 BEST_RANK = "VB prefers lower ranks than SMC."
-ALMOST_ALL = 0.9
-"""Share of ranks at which symmetric NMF must be preferred under a weak prior."""
+ALMOST_ALL = 0.9  # Share of ranks at which symmetric NMF must be preferred under a weak prior
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,7 @@ class LettersBudget(Budget):
     """The paper's budget, which does not say how many runs it made."""
 
     n_tokens: int = 2000
-    strengths: tuple[float, ...] = (1.0, 0.001)
-    """Values of a."""
+    strengths: tuple[float, ...] = (1.0, 0.001)  # Values of a
     ranks: tuple[int, ...] = tuple(range(1, 51))
 
 
@@ -72,9 +70,9 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     scores = score_rows(group, GRAPHS, (budget.strengths, budget.ranks), compute, NAME)
     curves, levels = Curves(scores), product(budget.strengths, SCORING)
     sizes = {"pairs": int(pairs.sum()), "tokens": budget.n_tokens, "cells": int((X > 0).sum())}
-    found = {"asymmetry": asymmetry(X), "asymmetry_of_pairs": asymmetry(pairs), **scores}
-    found["preferred"] = [_preferred(curves, method, a) for a, method in levels]
-    return Found({"name": NAME, "source": source, **sizes, **budget.as_json(), **found})
+    of_data = {**sizes, "asymmetry": asymmetry(X), "asymmetry_of_pairs": asymmetry(pairs)}
+    found = scores | {"preferred": [_preferred(curves, method, a) for a, method in levels]}
+    return Found({"name": NAME, "source": source, **of_data, **budget.as_json(), **found})
 
 
 def draw_pairs(pairs: ArrayLike, n_tokens: int, seed: int) -> Ints:
@@ -149,11 +147,10 @@ def findings(result: Any) -> Iterator[Finding]:
     text = f"{at_weak}, VB: symmetric NMF not above NMF throughout"
     yield finding("vb-symmetric-not-above", text, failed, WEAK_PRIOR)
     for method in BY_PARTICLES:
-        best = [
-            (graph, *(curves.best[graph, each, strong]["rank"] for each in ("vb", method)))
-            for graph in curves.graphs
-        ]
-        failed = [f"{graph} ({vb} and {smc})" for graph, vb, smc in best if vb >= smc]
+        best = {
+            g: [curves.best[g, m, strong]["rank"] for m in ("vb", method)] for g in curves.graphs
+        }
+        failed = [f"{graph} ({vb} and {smc})" for graph, (vb, smc) in best.items() if vb >= smc]
         text = f"{at_strong}: the best rank of VB below that of {NAMES[method]}"
         paper = BEST_RANK if method == "smc" else ""
         yield finding(f"{method}-best-rank-above-vb", text, failed, paper)

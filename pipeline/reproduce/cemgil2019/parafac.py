@@ -46,19 +46,14 @@ NAME = "bam-parafac"
 QUICK: dict[str, Any] = {"ranks": tuple(range(1, 11)), "n_tensors": 3}
 QUICK |= {"n_repeats": 4, "n_starts": 5}
 QUICK_COSTS: dict[str, Any] = {"sizes": (4, 8, 16, 32, 64), "n_tensors": 5, "n_particles": 300}
-TIMED = ("smc", "vb")
-"""Methods whose cost is measured."""
-FOR_RANKS, FOR_COSTS = 0, 2
-"""Streams of random numbers."""
-FLAT = 0.2
-"""Largest relative growth of SMC's time on larger tensors that counts as flat."""
-FLAT_FROM = 8
-"""Least size that is compared; a tensor of 4³ has fewer cells than tokens."""
+TIMED = ("smc", "vb")  # Methods whose cost is measured
+FOR_RANKS, FOR_COSTS = 0, 2  # Streams of random numbers
+FLAT = 0.2  # Largest relative growth of SMC's time on larger tensors that counts as flat
+FLAT_FROM = 8  # Least size that is compared; a tensor of 4³ has fewer cells than tokens
 FINDS_RANK = {"smc": "SMC finds the true rank.", "vb": "VB finds the true rank."}
 FALLS = "VB falls below SMC by more the higher the rank."
 FLAT_COST = "The cost of SMC does not depend on the size of a tensor, that of VB does."
-AGREEMENT = 1.0
-"""Nats within which runs of SMC must agree."""
+AGREEMENT = 1.0  # Nats within which runs of SMC must agree
 
 
 @dataclass(frozen=True)
@@ -78,8 +73,7 @@ class RankBudget(Budget):
 class CostBudget(Budget):
     """The paper's budget, where it is given, with two larger sizes."""
 
-    sizes: tuple[int, ...] = (4, 8, 16, 32, 64, 128, 256)
-    """Cells along each of the three axes."""
+    sizes: tuple[int, ...] = (4, 8, 16, 32, 64, 128, 256)  # Cells along each of the three axes
     n_tokens: int = 1000
     rank: int = 5
     a: float = 30.0
@@ -191,13 +185,9 @@ def _costs(budget: CostBudget, cache: ResultCache) -> tuple[list[dict[str, Any]]
 
     seconds = {method: measure(method, "seconds") for method in TIMED}
     n_epochs = measure("vb", "n_epochs")
-    measures = {
-        "cells_not_empty": measure("vb", "n_cells"),
-        "smc_seconds": seconds["smc"],
-        "vb_seconds": seconds["vb"],
-        "vb_epochs": n_epochs,
-        "vb_epoch_seconds": seconds["vb"] / n_epochs,
-    }
+    measures = {"cells_not_empty": measure("vb", "n_cells")}
+    measures |= {f"{method}_seconds": each for method, each in seconds.items()}
+    measures |= {"vb_epochs": n_epochs, "vb_epoch_seconds": seconds["vb"] / n_epochs}
     medians = {name: np.median(values, axis=1) for name, values in measures.items()}
     return rows_of(size=sizes, cells=[size**3 for size in sizes], **medians), seconds
 
@@ -307,8 +297,8 @@ def tables(result: Any) -> list[Table]:
 
 def headline(result: Any) -> Headline:
     """Return the ranks found."""
-    ranks = {m: ", ".join(str(each[m]) for each in result["found"]) for m in SCORING}
-    ours = "; ".join(f"{NAMES[method]} {found}" for method, found in ranks.items())
+    ranks = (", ".join(str(each[method]) for each in result["found"]) for method in SCORING)
+    ours = "; ".join(f"{NAMES[m]} {found}" for m, found in zip(SCORING, ranks, strict=True))
     return Headline(f"rank found, where it is {result['true_rank']}", ours, "SMC 5; VB 5")
 
 

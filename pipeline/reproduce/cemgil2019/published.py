@@ -3,12 +3,9 @@
 Two matrices under KL-NMF of rank 1 to 4, for eleven a from 1e-5 to 1e5, with b = a / S₊.
 """
 
-PUBLISHED = ("exact", "smc", "vb")
-"""Methods of `LOG_MARGINAL`."""
-A = tuple(10.0**n for n in range(-5, 6))
-"""Rows of `LOG_MARGINAL`."""
-RANKS = (1, 2, 3, 4)
-"""Columns of `LOG_MARGINAL`."""
+PUBLISHED = ("exact", "smc", "vb")  # Methods of `LOG_MARGINAL`
+A = tuple(10.0**n for n in range(-5, 6))  # Rows of `LOG_MARGINAL`
+RANKS = (1, 2, 3, 4)  # Columns of `LOG_MARGINAL`
 LOG_MARGINAL: dict[str, dict[str, tuple[tuple[float, ...], ...]]] = {
     "X1": {
         "exact": (

@@ -35,29 +35,22 @@ NAMES = {
     "vb": "VB",
 }
 """Names of methods. "smc" is as published: it always resamples, and the token order is random."""
-SCORING = ("smc", WITH_MOVES, "vb")
-"""Methods that score every model."""
+SCORING = ("smc", WITH_MOVES, "vb")  # Methods that score every model
 BY_PARTICLES = SCORING[:2]
 ENDS = ("lowest", "highest")
 LINES = {"smc": ":", WITH_MOVES: "-", "vb": "--"}
-ROUNDING = 1e-6
-"""Nats below VB's bound that count as rounding."""
-FEWER = 10
-"""Ratio of the particles of SMC to those of SMC with moves, each of which takes longer."""
+ROUNDING = 1e-6  # Nats below VB's bound that count as rounding
+FEWER = 10  # Ratio of the particles of SMC to those of SMC with moves, each of which takes longer
 
 
 @dataclass(frozen=True)
 class Budget:
     """Cost of one estimate; the paper does not say how many runs it made."""
 
-    n_particles: int = 1000
-    """Particles of SMC as published."""
-    n_repeats: int = 10
-    """Independent runs of each kind of SMC."""
-    n_starts: int = 100
-    """Starts of VB, of which the best counts."""
-    n_moves: int = 99
-    """Tokens that are resampled after each token, in SMC with moves."""
+    n_particles: int = 1000  # Particles of SMC as published
+    n_repeats: int = 10  # Independent runs of each kind of SMC
+    n_starts: int = 100  # Starts of VB, of which the best counts
+    n_moves: int = 99  # Tokens that are resampled after each token, in SMC with moves
     seed: int = 0
 
     @property

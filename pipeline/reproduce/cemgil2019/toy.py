@@ -36,13 +36,10 @@ MATRICES = {
 METHODS = ("exact", "smc", SORTED, "vb")
 BY_ORDER = METHODS[1:3]
 QUICK: dict[str, Any] = {"n_repeats": 20, "n_starts": 20}
-MAX_T = 2.58
-"""|t| exceeds it once in a hundred times without bias."""
-DENSE = 0.1
-"""Least a at which SMC must be within `TOLERANCE` nats."""
+MAX_T = 2.58  # |t| exceeds it once in a hundred times without bias
+DENSE = 0.1  # Least a at which SMC must be within `TOLERANCE` nats
 TOLERANCE = 0.02
-SPARSE = 1.0
-"""Largest a at which the paper finds VB wrong on X1."""
+SPARSE = 1.0  # Largest a at which the paper finds VB wrong on X1
 SMC_IS_ACCURATE = "SMC gives the marginal likelihood of counts accurately where they are few."
 VB_FAILS = "VB prefers a wrong rank for X1 at a small a, and the right one for X2."
 EXACT = "Exact values of log L are published for all a."
