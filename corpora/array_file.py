@@ -28,8 +28,7 @@ class ArrayFile:
 
     def __init__(self, directory: Path, name: str, dtype: type[np.integer]) -> None:
         self.dtype: np.dtype[Any] = np.dtype(dtype)
-        self.size = 0
-        """Number of elements written."""
+        self.size = 0  # Number of elements written
         self._path = directory / f".{name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}"
         self._directory, self._name = directory, name
         self._stream: IO[bytes] = self._path.open("x+b")

@@ -65,12 +65,9 @@ class Corpus:
 
     counts: sparse.csr_array[np.int32]
     """(n_docs, n_words) sorted, without explicit zeros; other matrices are converted."""
-    vocabulary: tuple[str, ...]
-    """Words of the columns, all different."""
-    doc_ids: Sequence[str]
-    """Stored as a `StringColumn`, which behaves like a tuple; titles too."""
-    titles: Sequence[str] = ()
-    """Titles of documents; by default their ids."""
+    vocabulary: tuple[str, ...]  #: Words of the columns, all different.
+    doc_ids: Sequence[str]  #: Stored as a `StringColumn`, which behaves like a tuple; titles too.
+    titles: Sequence[str] = ()  #: Titles of documents; by default their ids.
     n_unknown: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """(n_docs,) tokens of each document that are not in the vocabulary; by default zeros."""
     mapped_from: MappedFrom | None = field(default=None, init=False, repr=False)

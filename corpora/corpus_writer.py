@@ -120,8 +120,7 @@ class _StringFile:
     def __init__(self, start: ArrayFile, data: ArrayFile) -> None:
         self._start, self._data = start, data
         self._start.append(np.zeros(1, dtype=np.int64))
-        self.n_json_bytes = 0
-        """Bytes of the strings as a JSON list, without the brackets."""
+        self.n_json_bytes = 0  # Bytes of the strings as a JSON list, without the brackets
 
     def append(self, strings: StringColumn) -> None:
         self.n_json_bytes += json_bytes(strings, is_first=self._start.size == 1)

@@ -30,8 +30,7 @@ class SpillFile:
 
     def __init__(self, directory: PathLike | None = None) -> None:
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115
-        self.size = 0
-        """Bytes written."""
+        self.size = 0  # Bytes written
 
     def append(self, *parts: Any) -> int:
         """Write buffers one after the other; returns where the first begins, a multiple of 8."""

@@ -26,12 +26,9 @@ class Pruning:
     ValueError if one is out of range.
     """
 
-    no_below: int = 5
-    """Smallest number of documents that contain a word."""
-    no_above: float = 0.5
-    """Largest share of the documents that contain a word."""
-    keep_n: int | None = 100_000
-    """Largest number of words, those in most documents; None for all."""
+    no_below: int = 5  #: Smallest number of documents that contain a word.
+    no_above: float = 0.5  #: Largest share of the documents that contain a word.
+    keep_n: int | None = 100_000  #: Largest number of words, those in most documents; None for all.
 
     def __post_init__(self) -> None:
         if self.no_below < 1:

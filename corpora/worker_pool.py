@@ -183,7 +183,6 @@ class _Pool(Generic[Item, Result]):
             worker.is_ready = True
 
     def _reap(self, worker: Worker) -> None:
-        """Remove a dead worker, and queue its task again if `on_death` returns one."""
         task = self.task_of.pop(worker)
         worker.kill()
         note, end = worker.note.read(), worker.reap()

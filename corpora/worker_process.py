@@ -152,7 +152,6 @@ def _use_one_thread() -> None:
 
 
 def _answer(function: Callable[[bytes], object], message: bytes) -> memoryview:
-    """Return the pickled answer to a message: the error or result of `function`."""
     try:
         return pickled((None, function(message)))
     except BaseException as error:  # noqa: BLE001 - the parent raises even a SystemExit

@@ -14,15 +14,11 @@ MAX_JSON_ITEMS = 4_000_000
 class Answer:
     """Answer with a status of success."""
 
-    url: str
-    """Address after redirects."""
+    url: str  #: Address after redirects.
     status: int
-    headers: Mapping[str, str]
-    """Names may be looked up in upper or lower case."""
-    body: bytes
-    """Content after decompression."""
-    seconds: float
-    """Time from the request to the last byte."""
+    headers: Mapping[str, str]  #: Names may be looked up in upper or lower case.
+    body: bytes  #: Content after decompression.
+    seconds: float  #: Time from the request to the last byte.
 
 
 class BadAnswer(Exception):  # noqa: N818  (no failure yet: the request is repeated)

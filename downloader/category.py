@@ -146,7 +146,6 @@ class Category:
         before: dict[str, Any],
         after: dict[str, Any],
     ) -> Iterator[Batch]:
-        """Yield the articles with these ids, except known ones."""
         wanted = [page_id for page_id in dict.fromkeys(ids) if not known(page_id)]
         n_known = len(ids) - len(wanted)
         for start in range(0, len(wanted), self.batch_size):

@@ -258,7 +258,6 @@ class CirrusShards:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _fetch(self, url: str) -> Path:
-        """Return the file of a shard; download it if it is missing."""
         self.directory.mkdir(parents=True, exist_ok=True)
         # The same name at another address is another file.
         origin = hashlib.sha256(unquote(url).encode()).hexdigest()[:12]
@@ -273,7 +272,6 @@ class CirrusShards:
     def _read(
         self, file: Path, url: str, cursor: dict[str, Any], known: Callable[[int], bool]
     ) -> Iterator[Batch]:
-        """Yield the batches of one shard."""
         pending = PendingBatch(cursor)
         here: bool | None = None  # whether the articles have the language of `known`
         failure: CorpusFormatError | None = None

@@ -48,16 +48,11 @@ UNSTORABLE = "cannot be stored"
 class CrawlReport:
     """Counts of a crawl."""
 
-    added: int
-    """Articles of this run, stored or pending."""
-    already_there: int
-    """Articles that the store had before."""
-    skipped: dict[str, int]
-    """Reason → number of pages skipped in this run."""
-    finished: bool
-    """Whether the source has ended."""
-    total_added: int
-    """Articles of this crawl over all its runs."""
+    added: int  #: Articles of this run, stored or pending.
+    already_there: int  #: Articles that the store had before.
+    skipped: dict[str, int]  #: Reason → number of pages skipped in this run.
+    finished: bool  #: Whether the source has ended.
+    total_added: int  #: Articles of this crawl over all its runs.
 
 
 @dataclass
@@ -65,15 +60,12 @@ class CrawlState:
     """State of a crawl that is kept between its runs."""
 
     identity: dict[str, str | int]
-    cursor: dict[str, Any] | None = None
-    """Position of the source; None at its start."""
+    cursor: dict[str, Any] | None = None  #: Position of the source; None at its start.
     added: int = 0
-    stored: int = 0
-    """Articles in the store when the state was written."""
+    stored: int = 0  #: Articles in the store when the state was written.
     pending: list[list[str | int]] | None = None
     """Language and page id of the articles that are being stored."""
-    next_cursor: dict[str, Any] | None = None
-    """Position of the source after them."""
+    next_cursor: dict[str, Any] | None = None  #: Position of the source after them.
 
 
 def crawl(
@@ -122,8 +114,6 @@ def crawl(
 
 
 class _Run:
-    """One run of a crawl."""
-
     def __init__(
         self,
         store: ArticleStore,

@@ -194,7 +194,6 @@ class PoliteClient:
         backoff: float,
         download: FileDownload | None = None,
     ) -> T:
-        """Send one request, and follow its redirects."""
         first_url = url
         for _ in range(MAX_REDIRECTS + 1):
             url = self._moved_address(url)

@@ -42,14 +42,10 @@ class Batch:
     """Some articles, and the position of the source after them."""
 
     articles: list[Article]
-    cursor: dict[str, Any]
-    """Position after this batch, for `batches`; it can be written as JSON."""
-    finished: bool
-    """Whether this is the last batch."""
-    skipped: Skipped = field(default_factory=dict)
-    """Pages that became no article, by reason."""
-    already_there: int = 0
-    """Number of pages that were skipped because they are known."""
+    cursor: dict[str, Any]  #: Position after this batch, for `batches`; it can be written as JSON.
+    finished: bool  #: Whether this is the last batch.
+    skipped: Skipped = field(default_factory=dict)  #: Pages that became no article, by reason.
+    already_there: int = 0  #: Number of pages that were skipped because they are known.
 
 
 class LiveSource(Protocol):

@@ -62,16 +62,12 @@ class WikiInfo:
 
     site: Site
     name: str
-    generator: str
-    """Software and version: `MediaWiki 1.39.17`."""
-    database: str
-    """`enwiki` for the English Wikipedia."""
+    generator: str  #: Software and version: `MediaWiki 1.39.17`.
+    database: str  #: `enwiki` for the English Wikipedia.
     n_articles: int
     """The wiki's own count: pages with at least one link, or all that are no redirects."""
-    n_pages: int
-    """Pages of all namespaces, including redirects."""
-    seconds: float
-    """Latency of this answer."""
+    n_pages: int  #: Pages of all namespaces, including redirects.
+    seconds: float  #: Latency of this answer.
 
 
 @dataclass(frozen=True)
@@ -216,7 +212,6 @@ class MediaWikiApi:
         return self.client.get(self.url, {**params, **common}, check)
 
     def _log_warnings(self, warnings: object) -> None:
-        """Log each warning of the wiki once."""
         for module, content in warnings.items() if isinstance(warnings, dict) else ():
             text = content.get("warnings") if isinstance(content, dict) else None
             if not isinstance(text, str):

@@ -126,7 +126,6 @@ class Titles:
         *,
         finished: bool,
     ) -> Iterator[Batch]:
-        """Yield the articles with these titles."""
         impossible = [title for title in titles if is_impossible(title)]
         found = Lookup()
         possible = [title for title in titles if not is_impossible(title)]
@@ -139,7 +138,6 @@ class Titles:
         yield from self.reader.batches(list(found.pages.values()), known, before, last)
 
     def _ask(self, titles: Sequence[str], found: "Lookup") -> None:
-        """Request these titles."""
         params = {"titles": "|".join(titles), "redirects": "1", **self.reader.params}
         for answer in self.api.query(params, None, check_titles):
             for title in titles:

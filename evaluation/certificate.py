@@ -50,32 +50,25 @@ class Certificate:
     direction: str
     n_documents: int
     n_tokens: int
-    log_likelihood: float
-    """Mean of the estimator's values."""
+    log_likelihood: float  #: Mean of the estimator's values.
     log_likelihood_standard_error: float
-    lower: float
-    """Mean of the annealed lower bounds: in expectation not above the mean of log p."""
+    lower: float  #: Mean of the annealed lower bounds: in expectation not above the mean of log p.
     lower_standard_error: float
-    upper: float
-    """Mean of the annealed upper bounds: in expectation not below the mean of log p."""
+    upper: float  #: Mean of the annealed upper bounds: in expectation not below the mean of log p.
     upper_standard_error: float
-    gap: float
-    """upper - lower; below 0 only by chance. `gap_per_word` is in nats a word."""
+    gap: float  #: upper - lower; below 0 only by chance. `gap_per_word` is in nats a word.
     gap_standard_error: float
     gap_per_word: float
     gap_per_word_standard_error: float
-    above_lower: float
-    """log_likelihood - lower. Far below 0: the estimator's values are too low."""
+    above_lower: float  #: log_likelihood - lower. Far below 0: the estimator's values are too low.
     above_lower_standard_error: float
-    below_upper: float
-    """upper - log_likelihood. Far below 0: the estimator's values are too high."""
+    below_upper: float  #: upper - log_likelihood. Far below 0: the estimator's values are too high.
     below_upper_standard_error: float
     consistent: bool
     """Whether neither of the two is further below 0 than `STANDARD_ERRORS` of its standard errors,
     or more with few documents. The log of a noisy unbiased estimate is too low on average, which
     can make it False too."""
-    n_samples: int | None
-    """Samples of the estimator; None for its default."""
+    n_samples: int | None  #: Samples of the estimator; None for its default.
     n_chains: int
     n_temperatures: int
     seed: int
@@ -216,5 +209,4 @@ def _certificate(
 
 
 def _standard_error(values: Floats) -> float:
-    """Return the standard error of the mean over documents."""
     return float(values.std(ddof=1) / np.sqrt(len(values)))

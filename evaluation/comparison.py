@@ -80,8 +80,7 @@ class Comparison:
     """Models by name, each against the best."""
 
     estimates: Mapping[str, LikelihoodEstimate]
-    best: str
-    """The model with the lowest nats a word; the first of equal ones."""
+    best: str  #: The model with the lowest nats a word; the first of equal ones.
     against_best: Mapping[str, PairedDifference]
     """Difference of every other model from the best, in the order of `estimates`.
 

@@ -38,12 +38,10 @@ class LikelihoodEstimate:
     the convention is "bag-and-length".
     """
 
-    log_likelihood: Floats
-    """(D,), of each document's scored tokens."""
+    log_likelihood: Floats  #: (D,), of each document's scored tokens.
     standard_error: Floats
     """(D,), Monte Carlo standard error of each; 0 for a deterministic method, NaN if unknown."""
-    n_tokens: Ints
-    """(D,), tokens scored."""
+    n_tokens: Ints  #: (D,), tokens scored.
     method: str
     convention: Convention
     """"sequence": of the tokens in order, given their number. "bag": of the counts, given the

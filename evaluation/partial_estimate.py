@@ -15,8 +15,7 @@ class PartialEstimate:
     """Estimate of `n_docs` documents of which only some are scored."""
 
     def __init__(self, n_docs: int) -> None:
-        self.is_known = np.zeros(n_docs, dtype=bool)
-        """(D,), whether each document is scored."""
+        self.is_known = np.zeros(n_docs, dtype=bool)  # (D,), whether each document is scored
         self.names: dict[str, Any] = {}
         """Fields with one value for all documents; empty before the first block."""
         self._columns: dict[str, Any] = {

@@ -20,11 +20,9 @@ class EarlyStopping:
     Raises ValueError if a number is out of its range.
     """
 
-    step: float
-    """Minimal distance between two checks, in documents or seconds."""
+    step: float  #: Minimal distance between two checks, in documents or seconds.
     growth: float = 1.1
-    tolerance: float = 1e-5
-    """Relative to the scores."""
+    tolerance: float = 1e-5  #: Relative to the scores.
     patience: int | None = None
     """Checks without improvement before training stops; None: the rule of Aldebakel et al."""
     positions: list[float] = field(default_factory=list)

@@ -26,8 +26,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     n_topics: int
     n_iter: Any
     n_jobs: int | None
-    state_: Any
-    """State that training continues from."""
+    state_: Any  #: State that training continues from.
 
     @property
     def seed_(self) -> int:

@@ -51,10 +51,8 @@ class SavedModel:
 
     topics: Topics
     vocabulary: tuple[str, ...]
-    header: dict[str, Any] = field(default_factory=dict)
-    """Provenance: any JSON values."""
-    prevalence: Floats | None = None
-    """(K,), share of each topic in the training tokens, if known."""
+    header: dict[str, Any] = field(default_factory=dict)  #: Provenance: any JSON values.
+    prevalence: Floats | None = None  #: (K,), share of each topic in the training tokens, if known.
 
 
 def save_model(path: str | os.PathLike[str], model: SavedModel) -> None:

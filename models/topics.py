@@ -31,8 +31,7 @@ class Edges(NamedTuple):
 class TopicWords:
     """K topics over V words, each a row of finite weights, none negative."""
 
-    topic_word: Floats
-    """(K, V). In the literature these are φ or β."""
+    topic_word: Floats  #: (K, V). In the literature these are φ or β.
 
     has_one_topic_per_document: ClassVar[bool] = False
 

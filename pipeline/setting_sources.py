@@ -116,8 +116,7 @@ def check_seed(seed: int) -> None:
 
 def value_type(each: Field[Any]) -> type:
     """Return the type of a setting: int, float, bool or str."""
-    kinds = {"int": int, "float": float, "bool": bool, "str": str}
-    return kinds[str(each.type).removesuffix(" | None")]
+    return next(kind for kind in (int, float, bool, str) if each.type in (kind, kind | None))
 
 
 def _checked(each: Field[Any], value: Any, where: str) -> Any:

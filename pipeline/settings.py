@@ -1,13 +1,9 @@
 """Settings of each command, with defaults and help texts."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
 from dataclasses import Field, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, ClassVar
 
 LDA_MODELS = ("online", "gibbs")
 SAMPLED = ("gibbs", "gamma-poisson")  # Models that share settings

@@ -10,14 +10,11 @@ class Article:
     BY-SA: `url` and `revision_id` name the revision to attribute.
     """
 
-    page_id: int
-    """MediaWiki's page id; negative if it was made from the title."""
-    revision_id: int
-    """MediaWiki's revision id; 0 if the source has none."""
+    page_id: int  #: MediaWiki's page id; negative if it was made from the title.
+    revision_id: int  #: MediaWiki's revision id; 0 if the source has none.
     title: str
     url: str
-    timestamp: str
-    """Time of the revision, ISO 8601 in UTC; empty if the source does not say."""
+    timestamp: str  #: Time of the revision, ISO 8601 in UTC; empty if the source does not say.
     language: str
     license: str
     text: str

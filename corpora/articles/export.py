@@ -123,7 +123,6 @@ def _write_parquet(
 
 
 def _row_groups(articles: Iterable[Article]) -> Iterator[list[Article]]:
-    """Yield the articles in groups of bounded size."""
     group: list[Article] = []
     n_characters = 0
     for article in articles:

@@ -133,7 +133,6 @@ def _behind(tail: Tail, entry: ShardEntry, check: str, length: int) -> Tail:
 
 
 def _parse_line(line: bytes, before: Tail) -> tuple[ShardEntry, Tail] | None:
-    """Parse the line after `before`; None if `line` is malformed."""
     match = LINE.fullmatch(line)
     if match is None:
         return None

@@ -135,7 +135,6 @@ def _is_refused(error: Exception) -> bool:
 
 
 def _why_unread(path: Path, error: Exception) -> str:
-    """Return in one line why the file cannot be read, and what to do."""
     what = " ".join(str(error).split()) or type(error).__name__
     if _is_refused(error):
         advice = (

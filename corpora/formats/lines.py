@@ -23,10 +23,8 @@ class LineReader:
 
     def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
-        self.number = 0
-        """Number of the last line that was read."""
-        self.n_bytes = 0
-        """Bytes read, after decompression."""
+        self.number = 0  # Number of the last line that was read
+        self.n_bytes = 0  # Bytes read, after decompression
         self._chunks = self._read()
         self._rest = b""
 

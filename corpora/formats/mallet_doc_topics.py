@@ -36,8 +36,7 @@ class DocTopics:
     from 0 to 1, or a row sums to more than 1.
     """
 
-    sources: tuple[str, ...]
-    """(n_docs,)"""
+    sources: tuple[str, ...]  #: (n_docs,)
     doc_topic: NDArray[np.float64]
     """(n_docs, n_topics); rows sum to 1, or to less where small proportions were left out."""
 

@@ -21,18 +21,12 @@ class MalletState:
     ValueError if shapes disagree, or an index is out of range.
     """
 
-    doc_of: NDArray[np.int32]
-    """(n_tokens,) document of each token, in ascending order."""
-    position_of: NDArray[np.int32]
-    """(n_tokens,) position in the document."""
-    word_of: NDArray[np.int32]
-    """(n_tokens,) word, as an index of `vocabulary`."""
-    topic_of: NDArray[np.int32]
-    """(n_tokens,) topic, below `n_topics`."""
-    vocabulary: tuple[str, ...]
-    """(n_words,) words that appear."""
-    type_indices: NDArray[np.int32]
-    """(n_words,) type index of each word in the file, ascending."""
+    doc_of: NDArray[np.int32]  #: (n_tokens,) document of each token, in ascending order.
+    position_of: NDArray[np.int32]  #: (n_tokens,) position in the document.
+    word_of: NDArray[np.int32]  #: (n_tokens,) word, as an index of `vocabulary`.
+    topic_of: NDArray[np.int32]  #: (n_tokens,) topic, below `n_topics`.
+    vocabulary: tuple[str, ...]  #: (n_words,) words that appear.
+    type_indices: NDArray[np.int32]  #: (n_words,) type index of each word in the file, ascending.
     sources: tuple[str, ...]
     """(n_docs,) source of each document; "NA" for a document without tokens."""
     n_topics: int

@@ -27,8 +27,7 @@ class TopicKeys:
     finite.
     """
 
-    alpha: NDArray[np.float64]
-    """(n_topics,) Dirichlet parameters."""
+    alpha: NDArray[np.float64]  #: (n_topics,) Dirichlet parameters.
     words: tuple[tuple[str, ...], ...]
     """(n_topics,) words of each topic, the most probable first; any number."""
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from operator import ne
 from pathlib import Path
 
 import numpy as np
@@ -43,33 +44,19 @@ class Format:
 
     name: str
     title: str
-    pattern: str
-    """Regular expression of its file names in lower case; empty for a directory."""
+    pattern: str  #: Regular expression of its file names in lower case; empty for a directory.
     read: Callable[..., Corpus]
     """Takes the path and, if `vocabulary` is not empty, a vocabulary file or None."""
     write: Callable[..., None] | None
     """Takes corpus and path, for a directory `replace` too; None if a corpus is not enough."""
     vocabulary: str
     """"needed" beside the counts, "possible", or "" where the format holds its own."""
-    loses: tuple[str, ...]
-    """Keys of `LOSSES` that the format cannot store."""
+    loses: tuple[str, ...]  #: Keys of `LOSSES` that the format cannot store.
 
     @property
     def is_directory(self) -> bool:
         """Whether a corpus is a directory rather than a file."""
         return not self.pattern
-
-
-def _has_ids(corpus: Corpus) -> bool:
-    return any(doc_id != str(d) for d, doc_id in enumerate(corpus.doc_ids, 1))
-
-
-def _has_unsafe_ids(corpus: Corpus) -> bool:
-    return any(safe_path(doc_id) != doc_id for doc_id in corpus.doc_ids)
-
-
-def _has_titles(corpus: Corpus) -> bool:
-    return any(title != doc_id for title, doc_id in zip(corpus.titles, corpus.doc_ids, strict=True))
 
 
 def _has_unused_words(corpus: Corpus) -> bool:
@@ -79,9 +66,11 @@ def _has_unused_words(corpus: Corpus) -> bool:
 
 
 LOSSES: dict[str, Callable[[Corpus], bool]] = {
-    "document ids": _has_ids,
-    "ids as they are": _has_unsafe_ids,
-    "titles": _has_titles,
+    "document ids": lambda corpus: any(
+        doc_id != str(d) for d, doc_id in enumerate(corpus.doc_ids, 1)
+    ),
+    "ids as they are": lambda corpus: any(safe_path(each) != each for each in corpus.doc_ids),
+    "titles": lambda corpus: any(map(ne, corpus.titles, corpus.doc_ids)),
     "numbers of unknown words": lambda corpus: bool(np.any(corpus.n_unknown)),
     "words that no document has": _has_unused_words,
     "the order of the vocabulary": lambda corpus: (
@@ -93,10 +82,6 @@ LOSSES: dict[str, Callable[[Corpus], bool]] = {
 _NUMBERED = ("document ids", "titles", "numbers of unknown words")
 _UNORDERED = ("words that no document has", "the order of the vocabulary")
 _COMPRESSED = r"(\.(gz|bz2|xz|zst))?"
-
-
-def _read_directory(path: PathLike) -> Corpus:
-    return Corpus.load(path)
 
 
 def _write_directory(corpus: Corpus, path: PathLike, *, replace: bool = False) -> None:
@@ -146,7 +131,7 @@ FORMATS = {
             vocabulary="possible",
             loses=("ids as they are", "titles", "numbers of unknown words", *_UNORDERED),
         ),
-        Format("corpus", "corpus directory", "", _read_directory, _write_directory, "", ()),
+        Format("corpus", "corpus directory", "", Corpus.load, _write_directory, "", ()),
     )
 }
 

@@ -128,7 +128,6 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _content(file: Path) -> bytes:
-    """Bytes of a regular file; links are followed."""
     if not stat.S_ISREG(file.stat().st_mode):  # opening alone may block
         raise CorpusFormatError(
             f"{file}: no regular file but a pipe, a device or the like; take it out of the folder"

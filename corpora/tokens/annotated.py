@@ -20,24 +20,17 @@ class AnnotatedArticles:
     these four is decided once an entry. Raises ValueError if the arrays contradict each other.
     """
 
-    words: tuple[str, ...]
-    """Different lemmas in their normalized form, sorted."""
-    is_alphabetic: NDArray[np.bool_]
-    """(n_words,) whether a word is letters alone."""
+    words: tuple[str, ...]  #: Different lemmas in their normalized form, sorted.
+    is_alphabetic: NDArray[np.bool_]  #: (n_words,) whether a word is letters alone.
     is_stop_word: NDArray[np.bool_]
     """(n_words,) whether a word, as it is, is a stop word of the model's language."""
-    tags: tuple[str, ...]
-    """Different fine-grained tags, sorted."""
-    entry_word: NDArray[np.integer]
-    """(n_entries,) indices into `words`."""
-    entry_tag: NDArray[np.integer]
-    """(n_entries,) indices into `tags`."""
-    entry_pos: NDArray[np.uint8]
-    """(n_entries,) indices into `annotation.PARTS_OF_SPEECH`."""
+    tags: tuple[str, ...]  #: Different fine-grained tags, sorted.
+    entry_word: NDArray[np.integer]  #: (n_entries,) indices into `words`.
+    entry_tag: NDArray[np.integer]  #: (n_entries,) indices into `tags`.
+    entry_pos: NDArray[np.uint8]  #: (n_entries,) indices into `annotation.PARTS_OF_SPEECH`.
     entry_is_stop: NDArray[np.bool_]
     """(n_entries,) whether the token itself is a stop word of the model's language."""
-    entry_of: NDArray[np.integer]
-    """(n_tokens,) indices of entries."""
+    entry_of: NDArray[np.integer]  #: (n_tokens,) indices of entries.
     continues_chunk: NDArray[np.bool_]
     """(n_tokens,) whether in the noun chunk of the token before; empty if chunks were not sought.
     """
@@ -47,10 +40,8 @@ class AnnotatedArticles:
     """(n_sections + 1,) section s has the pieces from `section_start[s]` on."""
     article_start: NDArray[np.int64]
     """(n_articles + 1,) article a has the sections from `article_start[a]` on."""
-    headings: tuple[str, ...]
-    """(n_sections,) of each top-level section; that of a lead is empty."""
-    doc_ids: tuple[str, ...]
-    """(n_articles,) see `Article.document_id`."""
+    headings: tuple[str, ...]  #: (n_sections,) of each top-level section; that of a lead is empty.
+    doc_ids: tuple[str, ...]  #: (n_articles,) see `Article.document_id`.
     titles: tuple[str, ...]
     skipped: tuple[str, ...] = ()
     """Members of `doc_ids` that could not be annotated; they have no sections."""

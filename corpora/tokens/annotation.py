@@ -25,16 +25,12 @@ class Annotation:
     if the arrays contradict each other.
     """
 
-    lemmas: tuple[str, ...]
-    """The different lemmas of these texts, sorted."""
+    lemmas: tuple[str, ...]  #: The different lemmas of these texts, sorted.
     tags: tuple[str, ...]
     """The different fine-grained tags, sorted; empty strings where the model gives none."""
-    lemma_of: NDArray[np.int32]
-    """(n_tokens,) indices into `lemmas`."""
-    tag_of: NDArray[np.int16]
-    """(n_tokens,) indices into `tags`."""
-    pos: NDArray[np.uint8]
-    """(n_tokens,) indices into `PARTS_OF_SPEECH`."""
+    lemma_of: NDArray[np.int32]  #: (n_tokens,) indices into `lemmas`.
+    tag_of: NDArray[np.int16]  #: (n_tokens,) indices into `tags`.
+    pos: NDArray[np.uint8]  #: (n_tokens,) indices into `PARTS_OF_SPEECH`.
     is_stop: NDArray[np.bool_]
     """(n_tokens,) whether the model's language has the token for a stop word."""
     text_start: NDArray[np.int64]

@@ -47,8 +47,7 @@ class Bigrams:
     scores: Mapping[tuple[str, str], float]
     patterns: frozenset[tuple[str, str]] | None = None
     """Allowed pairs of `annotation.PARTS_OF_SPEECH` of two neighbours; None for any."""
-    within_chunks: bool = False
-    """Whether two neighbours must be in one noun chunk."""
+    within_chunks: bool = False  #: Whether two neighbours must be in one noun chunk.
 
     def __post_init__(self) -> None:
         known = set(PARTS_OF_SPEECH) - {""}

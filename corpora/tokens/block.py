@@ -21,8 +21,7 @@ class TokenBlock:
     arrays contradict each other.
     """
 
-    words: tuple[str, ...]
-    """The vocabulary of this block alone, sorted."""
+    words: tuple[str, ...]  #: The vocabulary of this block alone, sorted.
     word_of: NDArray[np.int32]
     """(n_tokens + n_runs,) indices into `words`, and BREAK as the end of each run."""
     doc_start: NDArray[np.int64]

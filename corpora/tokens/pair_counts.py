@@ -45,10 +45,8 @@ class PairTotals:
         n_entries: int,
     ) -> None:
         self._words, self._n_word, self._frequent = words, n_word, frequent
-        self.n_tokens = n_tokens
-        """Words in running text."""
-        self.n_entries = n_entries
-        """Different words and different pairs."""
+        self.n_tokens = n_tokens  # Words in running text
+        self.n_entries = n_entries  # Different words and different pairs
 
     def __iter__(self) -> Iterator[Pairs]:
         """The frequent pairs in alphabetical order of first and then second words, in chunks."""

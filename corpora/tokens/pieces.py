@@ -30,13 +30,8 @@ def placed_pieces(text: str) -> Iterator[tuple[int, str]]:
         cuts = (text.rfind(mark, start, last + len(mark)) for mark in SEPARATORS)
         cut = next((cut for cut in cuts if cut > 0), last)
         yield start, text[start:cut].rstrip()
-        start = _skip_space(text, cut)
+        start = cut
+        while start < len(text) and text[start].isspace():
+            start += 1
     if start < len(text):
         yield start, text[start:]
-
-
-def _skip_space(text: str, start: int) -> int:
-    """Return the first position from `start` on that is not white space."""
-    while start < len(text) and text[start].isspace():
-        start += 1
-    return start

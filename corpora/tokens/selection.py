@@ -61,7 +61,6 @@ def kept_tokens(articles: AnnotatedArticles, settings: TextSettings) -> NDArray[
 
 
 def _keep_entry(articles: AnnotatedArticles, settings: TextSettings) -> NDArray[np.bool_]:
-    """(n_entries,) whether tokens of an entry are kept."""
     length = np.array([len(word) for word in articles.words], dtype=np.int64)
     keep_word = articles.is_alphabetic & ~articles.is_stop_word & (length >= settings.min_length)
     extra = {normalized(word) for word in settings.extra_stop_words}

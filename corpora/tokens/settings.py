@@ -20,8 +20,7 @@ class TextSettings:
     spacy_model: str = ""
     """A package, a path, `blank:CODE` (see `spacy_model`), or empty for the small English model."""
     parts_of_speech: tuple[str, ...] = ("NOUN", "VERB", "ADJ", "ADV")
-    min_length: int = 3
-    """Minimum number of characters of a lemma."""
+    min_length: int = 3  #: Minimum number of characters of a lemma.
     extra_stop_words: tuple[str, ...] = ()
     """Lemmas to drop besides the model's own stop words, in any case."""
     documents: str = "article"

@@ -55,8 +55,6 @@ class MarginalCostError(ValueError):
 
 
 class _Row(NamedTuple):
-    """A row of one of the tables of a part."""
-
     table: int
     number: int
 
@@ -79,8 +77,7 @@ class _Family:
     def __init__(self, classes: tuple[int, ...], sizes: tuple[int, ...]) -> None:
         self.classes, self.sizes = classes, sizes
         """Class of alike indices, and number of values, of each axis of the columns."""
-        self.used: list[int] = []
-        """The bits of each word that are taken."""
+        self.used: list[int] = []  # The bits of each word that are taken
 
     def take(self, n_bits: int) -> _Field:
         """A free field, the first that is found; perhaps in a new word."""
@@ -300,7 +297,6 @@ class Frontier:
                     by_value[v + 1] ^= change
 
     def _merge(self) -> None:
-        """Add up states with the same open counts."""
         keys = self._keys()
         order = np.argsort(_mixed(keys)) if keys else np.arange(len(self.log_weight))
         is_first = np.zeros(len(order), dtype=bool)

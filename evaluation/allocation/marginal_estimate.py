@@ -27,12 +27,10 @@ PATH = "path/"  # begins the names of the arrays of a path
 class ParticlePath:
     """Effective sample sizes and ancestors at some of the tokens, in each repeat."""
 
-    tokens: Ints
-    """(n_times,), tokens taken in so far."""
+    tokens: Ints  #: (n_times,), tokens taken in so far.
     effective_sample_size: Floats
     """(n_repeats, n_times), (Σw)² / Σw² of the weights at that token, before resampling."""
-    n_ancestors: Ints
-    """(n_repeats, n_times), particles at the start that have a descendant."""
+    n_ancestors: Ints  #: (n_repeats, n_times), particles at the start that have a descendant.
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +46,7 @@ class MarginalEstimate:
     direction: MarginalDirection
     """"unbiased" is of the probability, whose mean over runs is right: its log is too low by about
     half the squared standard error."""
-    n_tokens: int
-    """S₊."""
+    n_tokens: int  #: S₊.
     repeats: Floats = field(repr=False)
     """(n_repeats,), the log of each repeat's estimate, of each start's bound, or of the truth."""
     n_particles: int = 0

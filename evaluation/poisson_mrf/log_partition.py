@@ -35,8 +35,7 @@ class PartitionEstimate:
     direction: PartitionDirection
     """"unbiased" holds for exp A_L: its logarithm is too low by about half the squared standard
     error."""
-    length: int
-    """L."""
+    length: int  #: L.
     effective_sample_size: float = float("nan")
     """(Σw)² / Σw² of the importance weights; NaN without samples."""
     n_samples: int = 0

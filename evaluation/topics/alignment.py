@@ -18,8 +18,7 @@ class TopicPair:
 
     first: int
     second: int
-    distance: float
-    """Jensen-Shannon distance over the common words, from 0 to 1."""
+    distance: float  #: Jensen-Shannon distance over the common words, from 0 to 1.
     shared_words: tuple[str, ...]
     """Words among the most probable of both, in the order of the first."""
 
@@ -32,8 +31,7 @@ class TopicAlignment:
     """Pairs, the closest first; of equal ones the lower number of the first model."""
     only_first: tuple[int, ...]
     """Topics of the first model without a partner, as the second has fewer; ascending."""
-    only_second: tuple[int, ...]
-    """Topics of the second model without a partner."""
+    only_second: tuple[int, ...]  #: Topics of the second model without a partner.
     n_common_words: int
 
     @property

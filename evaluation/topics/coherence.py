@@ -57,10 +57,8 @@ class Coherence:
     """"document" also for a measure of sliding windows that was given counts, not running text."""
     window_size: int | None
     n_windows: int
-    per_topic: Floats
-    """(K,), NaN for a topic with fewer than two words that occur."""
-    n_pairs: Ints
-    """(K,), pairs of words that both occur, over which each value is a mean."""
+    per_topic: Floats  #: (K,), NaN for a topic with fewer than two words that occur.
+    n_pairs: Ints  #: (K,), pairs of words that both occur, over which each value is a mean.
 
     @property
     def n_topics(self) -> int:

@@ -104,7 +104,6 @@ def topics_of_words(
 
 
 def _relevant(probability: Floats, share: Floats, n_words: int) -> NDArray[np.intp]:
-    """Return the relevant words of one topic."""
     order = np.argsort(-probability, kind="stable")[: np.count_nonzero(probability)]
     probability, share = probability[order], share[order]
     places = _unbeaten(relevance(probability, share, 0), n_words)

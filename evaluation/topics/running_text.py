@@ -22,8 +22,7 @@ UNKNOWN = -1  # a word outside the vocabulary: it has a position in windows and 
 class RunningText:
     """The kept words of documents in their order; ValueError if the arrays are inconsistent."""
 
-    word_of: Ints32
-    """(n_tokens,) indices into `vocabulary`, or UNKNOWN."""
+    word_of: Ints32  #: (n_tokens,) indices into `vocabulary`, or UNKNOWN.
     doc_start: Ints
     """(n_docs + 1,) document d is `word_of[doc_start[d]:doc_start[d + 1]]`, which may be empty."""
     vocabulary: tuple[str, ...]

@@ -21,10 +21,8 @@ class CellCounts:
     Raises ValueError if a count is negative or no whole number, or a cell is outside of the tensor.
     """
 
-    cells: Ints
-    """(n_cells, n_axes), `MISSING` where an axis was not observed."""
-    counts: Ints
-    """(n_cells,), positive."""
+    cells: Ints  #: (n_cells, n_axes), `MISSING` where an axis was not observed.
+    counts: Ints  #: (n_cells,), positive.
     shape: tuple[int, ...]
 
     def __post_init__(self) -> None:

@@ -48,8 +48,7 @@ class AllocationModel(StandardGraphs):
     """Dirichlet parameters of each index, an array of the shape of its table; tied tables have that
     of the first of their names. By default flat and consistent (BDeu): a / ∏ I over the table's
     axes, so that Markov-equivalent graphs agree."""
-    tied: Sequence[Sequence[str]] = ()
-    """Groups of indices that share one table."""
+    tied: Sequence[Sequence[str]] = ()  #: Groups of indices that share one table.
     hidden: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -21,14 +21,11 @@ MIN_PROBABILITY = 1e-12
 class BetaGammaPFAState(GibbsLDAState):
     """State as for LDA, with r as `alpha`, and the probabilities p; both have averages."""
 
-    probability: Floats
-    """(K,). In the literature this is p."""
-    shape_sum: Floats
-    """(K,), weighted sum of r over samples."""
+    probability: Floats  #: (K,). In the literature this is p.
+    shape_sum: Floats  #: (K,), weighted sum of r over samples.
     mean_count_sum: Floats
     """(K,), weighted sum over samples of Σ_d n_dk / D, a document's mean count of the topic."""
-    weight_sum: float
-    """Sum of the weights of samples."""
+    weight_sum: float  #: Sum of the weights of samples.
 
     @property
     def topic_weight(self) -> Floats:

@@ -230,7 +230,6 @@ def _check_start(rows: Rows, doc_topic: Floats, word_topic: Floats) -> None:
 
 
 def _check_finite(*objective: float) -> None:
-    """Refuse an objective, or a gain, that is not finite."""
     if not np.isfinite(objective).all():
         raise ValueError(
             f"the objective must stay finite, found {objective[0]}: the counts in X, or the "

@@ -15,18 +15,14 @@ class KLNMFState:
     to.
     """
 
-    doc_topic: Floats
-    """(D, K), not negative. In the literature this is Θ or W."""
+    doc_topic: Floats  #: (D, K), not negative. In the literature this is Θ or W.
     word_topic: Floats
     """(V, K), not negative: φ or H, transposed, so that a word's topics are adjacent."""
     objective: float
-    gain: float
-    """Gain of the last sweep; infinite before the first."""
-    relaxation: float
-    """Exponent that the next sweep tries."""
+    gain: float  #: Gain of the last sweep; infinite before the first.
+    relaxation: float  #: Exponent that the next sweep tries.
     n_sweeps: int
-    n_documents: int
-    """Documents visited, counted once a sweep."""
+    n_documents: int  #: Documents visited, counted once a sweep.
     seed: int
 
 
@@ -34,8 +30,7 @@ class KLNMFState:
 class GaPState(KLNMFState):
     """State of a factorisation with a Gamma prior; each topic's weights sum to 1."""
 
-    rate: Floats
-    """(K,), positive. In the literature this is 1 / b, or b where it is no scale."""
+    rate: Floats  #: (K,), positive. In the literature this is 1 / b, or b where it is no scale.
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,8 @@ class GammaPoissonTopics(TopicWords):
     or a probability not strictly between 0 and 1.
     """
 
-    shape: Floats
-    """(K,), positive. In the literature this is r."""
-    probability: Floats
-    """(K,), between 0 and 1. In the literature this is p."""
+    shape: Floats  #: (K,), positive. In the literature this is r.
+    probability: Floats  #: (K,), between 0 and 1. In the literature this is p.
 
     def __post_init__(self) -> None:
         topic_word, vectors = checked_topic_word(

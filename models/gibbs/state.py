@@ -30,20 +30,13 @@ class GibbsLDAState:
     topic_word_sum: NDArray[np.float32]
     """(V, K), weighted sum over samples of (n_kw + eta_w) / (n_k + Σ eta); (0, K) before the
     first."""
-    n_samples: int
-    """Samples in that sum."""
-    alpha: Floats
-    """(K,)."""
-    eta: Floats
-    """(V,)."""
-    frozen: Bools
-    """(V,), words that are in no topic's counts."""
-    n_sweeps: int
-    """Sweeps over the present documents."""
-    n_documents: int
-    """Documents visited, counted once a sweep."""
-    n_batches: int
-    """Batches that `partial_fit` took before the present documents."""
+    n_samples: int  #: Samples in that sum.
+    alpha: Floats  #: (K,).
+    eta: Floats  #: (V,).
+    frozen: Bools  #: (V,), words that are in no topic's counts.
+    n_sweeps: int  #: Sweeps over the present documents.
+    n_documents: int  #: Documents visited, counted once a sweep.
+    n_batches: int  #: Batches that `partial_fit` took before the present documents.
     seed: int
 
     @property
@@ -57,12 +50,9 @@ class GibbsLDAStep:
     """Report of a sweep."""
 
     n_sweeps: int
-    n_documents: int
-    """Documents visited so far, counted once a sweep."""
-    n_passes: float
-    """Sweeps, by the name in `OnlineLDAStep`."""
-    n_samples: int
-    """Samples that `topics_` averages."""
+    n_documents: int  #: Documents visited so far, counted once a sweep.
+    n_passes: float  #: Sweeps, by the name in `OnlineLDAStep`.
+    n_samples: int  #: Samples that `topics_` averages.
 
 
 def mean_topics(state: GibbsLDAState, tokens_by_word: Ints32) -> LDATopics:

@@ -48,8 +48,7 @@ class GibbsSweeps:
             self.n_wk += state.n_wk_before
         n_runs = len(tokens.word_of_run)
         count_word_topics(tokens, 0, n_runs, state.topic_of, state.frozen, self.n_wk)
-        self.n_k: Ints = self.n_wk.sum(axis=0, dtype=np.int64)
-        """(K,), tokens of each topic."""
+        self.n_k: Ints = self.n_wk.sum(axis=0, dtype=np.int64)  # (K,), tokens of each topic
         if self._dense:
             self._n_dk = np.zeros((n_docs, padded(n_topics, LANES)), dtype=np.int32)
             count_doc_topics(tokens, 0, len(tokens.doc_of), state.topic_of, self._n_dk)

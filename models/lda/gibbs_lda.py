@@ -263,7 +263,6 @@ class GibbsLDA(CollapsedGibbs):
         return topic_of[by_document(tokens)]
 
     def _sample(self, n_iter: int, burn_in: int, *, learns_priors: bool = True) -> None:
-        """Make sweeps, and take at least one sample."""
         burn_in = min(burn_in, n_iter - 1)
         thinning = min(self.thinning, n_iter - burn_in)
         for _ in self._train(n_iter, burn_in, thinning, learns_priors=learns_priors):

@@ -25,21 +25,14 @@ class OnlineLDAState:
     excess: Floats
     """(V, K), the learned part of λ, by word so that a word's topics are contiguous."""
     scale: float
-    excess_sum: Floats
-    """(K,), the sum of `excess` over words."""
-    alpha: Floats
-    """(K,)."""
-    eta: Floats
-    """(V,)."""
-    frozen: Bools
-    """(V,), words that keep λ = eta."""
+    excess_sum: Floats  #: (K,), the sum of `excess` over words.
+    alpha: Floats  #: (K,).
+    eta: Floats  #: (V,).
+    frozen: Bools  #: (V,), words that keep λ = eta.
     n_batches: int
-    n_documents: int
-    """Documents seen, counted once a pass."""
-    seed: int
-    """Seed of all random numbers, such as the order of documents."""
-    n_streamed: int = 0
-    """Batches of `partial_fit`; `iterate` counts its passes from there."""
+    n_documents: int  #: Documents seen, counted once a pass.
+    seed: int  #: Seed of all random numbers, such as the order of documents.
+    n_streamed: int = 0  #: Batches of `partial_fit`; `iterate` counts its passes from there.
     n_stream_documents: int = 0
     """Documents of a stream so far: in `partial_fit`, or all at once in `fit`."""
     n_stream_tokens: float = 0.0
@@ -78,9 +71,6 @@ class OnlineLDAStep:
 
     n_batches: int
     n_documents: int
-    n_passes: float
-    """Passes over the corpus so far, including the fraction of the present one."""
-    mean_iterations: float
-    """Mean number of E-step iterations of a document in this batch."""
-    step_size: float
-    """ρ_t of this batch."""
+    n_passes: float  #: Passes over the corpus so far, including the fraction of the present one.
+    mean_iterations: float  #: Mean number of E-step iterations of a document in this batch.
+    step_size: float  #: ρ_t of this batch.

@@ -28,8 +28,7 @@ class LDATopics(TopicWords):
     exactly).
     """
 
-    alpha: Floats
-    """(K,), positive."""
+    alpha: Floats  #: (K,), positive.
 
     def __post_init__(self) -> None:
         topic_word, vectors = checked_topic_word(self.topic_word, alpha=self.alpha)

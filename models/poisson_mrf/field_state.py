@@ -51,10 +51,8 @@ class PoissonMRFState:
     -infinity before the first round, and by sampling."""
     stage_rounds: int = 0
     n_rounds: int = 0
-    n_documents: int = 0
-    """Documents with a token visited, counted once a round."""
-    eta: float = 0.0
-    """Prior of words in topics, in the stage "lda"."""
+    n_documents: int = 0  #: Documents with a token visited, counted once a round.
+    eta: float = 0.0  #: Prior of words in topics, in the stage "lda".
     topic_word: Floats = field(default_factory=_no_floats)
     """This and the next six arrays are the model's; empty before there is one."""
     edge_topic: Ints = field(default_factory=_no_ints)
@@ -65,8 +63,7 @@ class PoissonMRFState:
     prior: Floats = field(default_factory=_no_floats)
     intercept: Floats = field(default_factory=_no_floats)
     """(K, V); this and the next three are the regressions, for a warm start."""
-    coefficient_start: Ints = field(default_factory=_no_ints)
-    """(K V + 1,)."""
+    coefficient_start: Ints = field(default_factory=_no_ints)  #: (K V + 1,).
     coefficient_word: Ints = field(default_factory=_no_ints)
     coefficient: Floats = field(default_factory=_no_floats)
 

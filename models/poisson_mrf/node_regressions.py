@@ -38,16 +38,12 @@ logger = logging.getLogger(__name__)
 class NodeRegressions:
     """The regressions of V words at one penalty, as `fit_nodes` returns them."""
 
-    intercept: Floats
-    """(V,), θ."""
+    intercept: Floats  #: (V,), θ.
     coefficients: sparse.csr_array
     """(V, V), row s is φ_s: sorted, without zeros, the diagonal 0. Not symmetric."""
-    penalty: float
-    """λ."""
-    smoothing: float
-    """β, added to each regressed count."""
-    kkt_residual: Floats
-    """(V,), violation of each regression's optimality conditions."""
+    penalty: float  #: λ.
+    smoothing: float  #: β, added to each regressed count.
+    kkt_residual: Floats  #: (V,), violation of each regression's optimality conditions.
 
     def field(self, half_length: float = np.inf) -> FixedLengthPoissonMRF:
         """The distribution: Φ = (φ + φᵀ)/4, and θ less a constant, so that Σ_s exp θ_s = 1."""
@@ -223,7 +219,6 @@ def _check_positive(name: str, value: float, advice: str) -> None:
 
 
 def _check_settings(smoothing: float, tolerance: float) -> None:
-    """Whether β and the tolerance are positive and finite."""
     _check_positive("smoothing", smoothing, "without it the logarithm of a rate may be infinite")
     _check_positive("tolerance", tolerance, "1e-6 is strict enough for most purposes")
     if not (smoothing < np.inf and tolerance < np.inf):

@@ -30,12 +30,9 @@ DOCUMENT_BLOCK = 64
 class TopicMatrices:
     """Tokens of D documents, shared out among K topics."""
 
-    counts: sparse.csr_array
-    """(D, V), the documents: sorted, no word twice, no zeros."""
-    split: Ints32
-    """(nnz, K); row e shares out the `counts.data[e]` tokens."""
-    objective: Floats
-    """(D,), Σ_k log p(z_k | m_k), a bag of words each."""
+    counts: sparse.csr_array  #: (D, V), the documents: sorted, no word twice, no zeros.
+    split: Ints32  #: (nnz, K); row e shares out the `counts.data[e]` tokens.
+    objective: Floats  #: (D,), Σ_k log p(z_k | m_k), a bag of words each.
 
     @property
     def n_topics(self) -> int:
@@ -106,7 +103,8 @@ def map_assignment(
             )
         split = _checked_start(start, documents, topics.n_topics)
     words = DocumentWords(documents.indptr.astype(np.int64), documents.indices.astype(np.int32))
-    fields = _field_tables(topics, _longest(documents))
+    longest = int(documents.sum(axis=1).max()) if documents.shape[0] else 0
+    fields = _field_tables(topics, longest)
     neighbours = topics.neighbours
     objective = np.empty(documents.shape[0])
 
@@ -145,11 +143,6 @@ def _field_tables(topics: Fields, longest: int) -> FieldTables:
         log_partition=topics.log_partition_to(longest) - log_factorial,
         log_factorial=log_factorial,
     )
-
-
-def _longest(documents: sparse.csr_array) -> int:
-    """Tokens of the longest document."""
-    return int(documents.sum(axis=1).max()) if documents.shape[0] else 0
 
 
 def _whole_counts(counts: Any, n_words: int) -> sparse.csr_array:

@@ -37,18 +37,12 @@ class LPMRFModel(TopicWords):
     Raises ValueError if shapes disagree or a value is out of its range.
     """
 
-    edge_topic: Ints
-    """(E,), ascending: topic of each pair of dependent words."""
-    edge_words: Ints
-    """(E, 2), the first below the second; no pair twice in a topic."""
-    edge_weight: Floats
-    """(E,), Φ of the pair."""
-    half_length: Floats
-    """(K,), number of tokens at which ω is a half."""
-    log_partition: Floats
-    """(K, M + 1), A_L + log L! for L = 0..M, an estimate; 0 where Φ is."""
-    prior: Floats
-    """(K,), positive; see the classes."""
+    edge_topic: Ints  #: (E,), ascending: topic of each pair of dependent words.
+    edge_words: Ints  #: (E, 2), the first below the second; no pair twice in a topic.
+    edge_weight: Floats  #: (E,), Φ of the pair.
+    half_length: Floats  #: (K,), number of tokens at which ω is a half.
+    log_partition: Floats  #: (K, M + 1), A_L + log L! for L = 0..M, an estimate; 0 where Φ is.
+    prior: Floats  #: (K,), positive; see the classes.
 
     def __post_init__(self) -> None:
         topic_word, vectors = checked_topic_word(

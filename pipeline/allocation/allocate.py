@@ -168,7 +168,6 @@ def _result(
     table: CountTable,
     settings: AllocateSettings,
 ) -> dict[str, Any]:
-    """Result as it is printed and saved."""
     rows = rows_of(candidates, scores)
     partly = (table.counts.cells == MISSING).any(axis=1)
     bound = None
@@ -239,7 +238,6 @@ def _file_name(candidate: Candidate, candidates: Sequence[Candidate]) -> str:
 
 
 def _check(settings: AllocateSettings) -> None:
-    """Refuse impossible settings before any work."""
     check_seed(settings.seed)
     check_least(settings, particles=2, moves=0, repeats=1, top=1)
     for name in ("a", "b", "alpha", "eta", "max_memory"):

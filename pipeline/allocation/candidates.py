@@ -158,7 +158,14 @@ def check_candidates(
     most = max_memory(settings)
     n_runs = min(effective_n_jobs(settings.threads), settings.repeats)
     sampled = settings.method in BY_PARTICLES
-    _check_tokens(table, n_runs if sampled else 0, keeps=settings.factors == "smc", most=most)
+    n_kept = max(n_runs if sampled else 0, int(settings.factors == "smc"))
+    n_bytes = table.counts.n_tokens * BYTES_A_TOKEN * n_kept
+    if n_bytes > most:
+        raise UsageError(
+            f"{table.path} counts {table.counts.n_tokens:,} tokens, each of which particles take "
+            f"in: that needs {n_bytes / 2**30:,.1f} GiB, and years; use vb for both --method and "
+            "--factors, or draw some of the tokens"
+        )
     for each in candidates:
         with refused_by_name(each, " (--max-memory, --particles)"):
             plan = plan_of(each.model, table.counts)
@@ -202,17 +209,6 @@ def _check_joint_values(candidate: Candidate, unknown: Sequence[Sequence[str]]) 
                 f"{', '.join(names)} are more than the {MAX_JOINT_VALUES:,} that --factors "
                 f"{' and '.join(BY_MODES)} can go over: use vb or em"
             )
-
-
-def _check_tokens(table: CountTable, n_runs: int, *, keeps: bool, most: int) -> None:
-    """Refuse more tokens than particle runs can keep in memory."""
-    needed = table.counts.n_tokens * BYTES_A_TOKEN * max(n_runs, int(keeps))
-    if needed > most:
-        raise UsageError(
-            f"{table.path} counts {table.counts.n_tokens:,} tokens, each of which particles take "
-            f"in: that needs {needed / 2**30:,.1f} GiB, and years; use vb for both --method and "
-            "--factors, or draw some of the tokens"
-        )
 
 
 def _varied(

@@ -36,10 +36,8 @@ class Factors:
     header: dict[str, Any]
     """Graph, rank, method, objective; `indices` in order; `families`, the axes of each table;
     `labels` of the values of each axis; a, b, seed and version."""
-    tables: Mapping[str, Floats]
-    """p(name | its parents), its own axis the last, which sums to 1."""
-    counts: Mapping[str, Floats]
-    """Expected tokens, of the same shapes."""
+    tables: Mapping[str, Floats]  # p(name | its parents), its own axis the last, which sums to 1
+    counts: Mapping[str, Floats]  # Expected tokens, of the same shapes
     objective_path: Floats
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -82,7 +80,6 @@ def cached_factors(candidate: Candidate, table: CountTable, settings: AllocateSe
 def _fitted(
     candidate: Candidate, table: CountTable, settings: AllocateSettings
 ) -> dict[str, NDArray[Any]]:
-    """Factorise the table under one model: the arrays of its factors, objective and intensity."""
     model = candidate.model
     with refused_by_name(candidate, "; or --factors none"):
         fitted = AllocationFactors(

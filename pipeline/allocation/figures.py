@@ -180,8 +180,6 @@ def _factors(factors: Factors) -> Draw:
 
 
 class _Table:
-    """Part of a conditional table that is drawn."""
-
     def __init__(self, factors: Factors, name: str) -> None:
         family = factors.header["families"][name]
         labels = factors.header["labels"]

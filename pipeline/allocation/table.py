@@ -44,7 +44,9 @@ def print_allocation(result: Mapping[str, Any]) -> None:
     print(result["recommendation"])
     factors = result["factors"]
     if factors:
-        hidden = format_strongest(_shortened(factors["strongest"]))
+        hidden = format_strongest(
+            [{**row, "values": row["values"][:MAX_VALUES]} for row in factors["strongest"]]
+        )
         of = " of the most probable particle" if factors["method"] == "smc" else ""
         print(f"\nfactors of {factors['model']} by {factors['method']}{of}")
         print(hidden or "nothing is hidden: the tables are in the file")
@@ -96,10 +98,6 @@ def what_was_done(result: Mapping[str, Any]) -> str:
         how = f"{method}: {result['repeats']} runs of {result['particles']:,} particles"
         how += f"{moves}{order}, unbiased"
     return f"{how}; log-probability of the counts in nats, seed {result['seed']}"
-
-
-def _shortened(strongest: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [{**row, "values": row["values"][:MAX_VALUES]} for row in strongest]
 
 
 def _with_error(value: float | None, error: float | None, is_rough: bool) -> str:

@@ -49,10 +49,8 @@ class PartialScores:
         self._keys = keys = [score_key(settings, each, documents, words) for each in models]
         found = [self._cache.get(SCORES, key, partial(_read, n_docs)) for key in keys]
         known = [each or (PartialEstimate(n_docs), 0.0) for each in found]
-        self.scores = [scores for scores, _ in known]
-        """Scores by each model."""
-        self.seconds = [seconds for _, seconds in known]
-        """Seconds spent on each model."""
+        self.scores = [scores for scores, _ in known]  # Scores by each model
+        self.seconds = [seconds for _, seconds in known]  # Seconds spent on each model
         self._n_saved = self._n_known()
         self._was_complete = self._are_complete()
         self._last_added = time.monotonic()

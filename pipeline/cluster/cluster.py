@@ -95,10 +95,8 @@ class TaskQueue(Generic[Item, Result]):
         self._in_flight: dict[int, RemoteTask[Result]] = {}
         self._retry_alone: deque[tuple[int, RemoteTask[Result]]] = deque()
         """Tasks that Dask gave up, because workers that held them died."""
-        self._alone: int | None = None
-        """Index of the task that is retried alone."""
-        self._n_deaths = 0
-        """Times that Dask gave up the task that is retried alone."""
+        self._alone: int | None = None  # Index of the task that is retried alone
+        self._n_deaths = 0  # Times that Dask gave up the task that is retried alone
         self._arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
         self.may_begin: Callable[[int], bool] = lambda _: True
         """Whether the item with this number may begin; asked again after each result."""

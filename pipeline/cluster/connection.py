@@ -76,7 +76,6 @@ def check_address(address: str) -> int:
 
 
 def _connected(address: str, n_processes: int, stack: ExitStack) -> Client:
-    """Return a client of the cluster; the client and started processes end with `stack`."""
     import dask  # noqa: PLC0415
     from distributed import Client, LocalCluster  # noqa: PLC0415
 

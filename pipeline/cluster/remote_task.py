@@ -109,7 +109,8 @@ class RemoteTask(Generic[Result]):
                 raise
             logger.info("a task failed and is tried again: %s", error)
         except (ModuleNotFoundError, AttributeError) as error:
-            if self.future.status == "error" and _is_not_installed(error):
+            is_not_installed = isinstance(error, ModuleNotFoundError) or "module" in str(error)
+            if self.future.status == "error" and is_not_installed:
                 raise ClusterError(
                     f"a worker cannot load this software ({error}): install the same wikitopics, "
                     "and what else this command needs, on every worker"
@@ -141,7 +142,3 @@ class RemoteTask(Generic[Result]):
                 for each in self._shared:
                     each.renew()
         return self._begin()
-
-
-def _is_not_installed(error: Exception) -> bool:
-    return isinstance(error, ModuleNotFoundError) or "module" in str(error)

@@ -170,8 +170,9 @@ class ConnectedWorkers:
         if not self._alone_since:
             self._alone_since = now
             logger.warning("cluster %s has no workers at the moment: waiting", self.address)
-        if (number := _noted_signal()) is not None:
-            raise InterruptedAloneError(number)
+        handler = signal.getsignal(signal.SIGTERM)
+        if isinstance(handler, Deferred) and handler.signal_number is not None:
+            raise InterruptedAloneError(handler.signal_number)
         if now - self._alone_since > PATIENCE_SECONDS:
             raise ClusterLostError(
                 f"cluster {self.address} has had no workers for {PATIENCE_SECONDS / 60:.0f} "
@@ -180,7 +181,6 @@ class ConnectedWorkers:
 
 
 def _tell_of_change(address: str, before: Collection[str], now: Collection[str]) -> None:
-    """Log which workers were lost, and how many there are."""
     gone = sorted(set(before) - set(now))
     if gone:
         logger.warning(
@@ -190,12 +190,6 @@ def _tell_of_change(address: str, before: Collection[str], now: Collection[str])
         logger.info(
             "cluster %s has %d worker%s now", address, len(now), "" if len(now) == 1 else "s"
         )
-
-
-def _noted_signal() -> int | None:
-    """Return the deferred signal that waits for the end of a training step, if any."""
-    handler = signal.getsignal(signal.SIGTERM)
-    return handler.signal_number if isinstance(handler, Deferred) else None
 
 
 @cache

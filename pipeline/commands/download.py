@@ -103,7 +103,8 @@ def print_status(result: dict[str, Any]) -> None:
         return
     of = f" of {result['of']:,}" if result["of"] else ""
     rate = f", {result['rate']:.1f} a second" if result["rate"] else ""
-    print(f"{result['added']:,}{of} articles from {_named(result)}{rate}")
+    source = f"{result['source']} {result['input']}".strip()
+    print(f"{result['added']:,}{of} articles from {source}{rate}")
     if result["articles"] is not None:
         print(f"in the store: {result['articles']:,}")
     if result["requests"]:
@@ -128,7 +129,3 @@ def print_verified(result: dict[str, Any]) -> None:
 def print_export(result: dict[str, Any]) -> None:
     """Print one line."""
     print(f"{result['file']}: {result['articles']:,} articles")
-
-
-def _named(result: dict[str, Any]) -> str:
-    return f"{result['source']} {result['input']}".strip()

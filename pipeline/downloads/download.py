@@ -104,7 +104,6 @@ def check(settings: DownloadSettings) -> None:
 
 
 def _check_file(settings: DownloadSettings) -> None:
-    """Check that the file exists, for sources that read one."""
     if settings.source not in ("titles", "dump", "jsonl", "cirrus"):
         return
     if is_address(settings.input):
@@ -117,7 +116,6 @@ def _check_file(settings: DownloadSettings) -> None:
 
 
 def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:
-    """Read articles from a file, on all cores."""
     path = str(sample_path()) if settings.source == "sample" else settings.input
     shard_size = SAMPLE_SHARD if settings.source == "sample" else SHARD
     store = ArticleStore(settings.output, shard_size)

@@ -344,7 +344,6 @@ def _logging_to(path: Path) -> Iterator[logging.Handler]:
 
 
 def _record_of(error: BaseException) -> logging.LogRecord:
-    """Log record of how a download ended."""
     if isinstance(error, KeyboardInterrupt):
         return _record(logging.INFO, "interrupted; the same command goes on")
     if isinstance(error, Exception) and exit_code_of(error) is not None:

@@ -50,12 +50,13 @@ def inline_svg(
             element.set(name.rpartition("}")[2], element.attrib.pop(name))
     ids = {old: f"{prefix}-{n}" for n, old in enumerate(dict.fromkeys(_references(root)))}
     children = [each for child in root for each in _compact(child, ids, marks)]
+    has_marks = any("data-gid" in each.attrib for child in children for each in child.iter())
     names = f"{prefix}-title", f"{prefix}-desc"
     page = ET.Element(
         "svg",
         {
             "viewBox": root.attrib["viewBox"],
-            "role": "group" if any("data-gid" in each.attrib for each in _all(children)) else "img",
+            "role": "group" if has_marks else "img",
             "aria-labelledby": " ".join(names),
             "style": f"width:100%;height:auto;{INHERITED}",
         },
@@ -64,11 +65,6 @@ def inline_svg(
         ET.SubElement(page, tag, {"id": name}).text = text
     page.extend(children)
     return ET.tostring(page, encoding="unicode", short_empty_elements=True).replace(" />", "/>")
-
-
-def _all(elements: list[ET.Element]) -> Iterator[ET.Element]:
-    for element in elements:
-        yield from element.iter()
 
 
 def _references(root: ET.Element) -> Iterator[str]:
@@ -99,7 +95,8 @@ def _compact(
         title = ET.Element("title")
         title.text = marks.get(name, name.replace("-", " "))
         children.insert(0, title)
-    if _is_unseen(tag, attributes, children):
+    is_blank = attributes.get("style") == "fill:none" and "id" not in attributes
+    if (tag in {"g", "defs"} and not children) or (tag == "path" and is_blank):
         return []
     if tag == "g" and not attributes:
         return children
@@ -111,13 +108,6 @@ def _compact(
     elif tag == "path" and "id" not in attributes:
         _as_circle(made)
     return [made]
-
-
-def _is_unseen(tag: str, attributes: Mapping[str, str], children: list[ET.Element]) -> bool:
-    """Whether an element draws nothing and no other element refers to it."""
-    if tag in {"g", "defs"}:
-        return not children
-    return tag == "path" and attributes.get("style") == "fill:none" and "id" not in attributes
 
 
 def _attributes(element: ET.Element, ids: Mapping[str, str]) -> dict[str, str]:

@@ -72,7 +72,9 @@ def dependency_figure(model: SavedModel, rows: Rows) -> Draw:
             axes.grid(visible=False)
             axes.spines[:].set_visible(True)
             axes.spines[:].set_color(GRID)
-            axes.set_title(_title(row), fontsize=9, pad=4)
+            share = "" if row["prevalence"] is None else f", {row['prevalence']:.1%} of tokens"
+            none = "" if row["positive"] or row["negative"] else ": no dependencies"
+            axes.set_title(f"topic {row['topic']}{share}{none}", fontsize=9, pad=4)
             _draw_graph(axes, row, graph.spread(inner), scale)
         _draw_legend(figure, scale, LEGEND / height)
         if n_left_out:
@@ -112,7 +114,6 @@ class _Scale:
 
 
 def _words(row: Mapping[str, Any]) -> list[str]:
-    """Return the words of a panel, each once."""
     pairs = row["positive"] + row["negative"]
     in_pairs = [word for each in pairs for word in (each["first"], each["second"])]
     return list(dict.fromkeys([*in_pairs, *row["words"]]))
@@ -120,12 +121,6 @@ def _words(row: Mapping[str, Any]) -> list[str]:
 
 def _short(word: str) -> str:
     return label(word, MAX_LETTERS)
-
-
-def _title(row: Mapping[str, Any]) -> str:
-    share = "" if row["prevalence"] is None else f", {row['prevalence']:.1%} of tokens"
-    none = "" if row["positive"] or row["negative"] else ": no dependencies"
-    return f"topic {row['topic']}{share}{none}"
 
 
 def _draw_graph(

@@ -56,7 +56,12 @@ class _Component:
 
 def laid_out(boxes: Mapping[str, Box], links: Sequence[tuple[str, str]], width: float) -> WordGraph:
     """Place the words of `boxes` in a field of `width` and any height; deterministic."""
-    parts = [_component(words, boxes, links, width) for words in _connected(boxes, links)]
+    graph: nx.Graph[str] = nx.Graph()
+    graph.add_nodes_from(boxes)
+    graph.add_edges_from(links)
+    # Words in the order of `boxes`: sets have no stable order.
+    connected = [[w for w in boxes if w in found] for found in nx.connected_components(graph)]
+    parts = [_component(words, boxes, links, width) for words in connected]
     parts.sort(key=lambda part: (-part.size[1], -part.size[0]))
     rows: list[list[_Component]] = []
     for part in parts:
@@ -82,14 +87,6 @@ def laid_out(boxes: Mapping[str, Box], links: Sequence[tuple[str, str]], width: 
 
 def _width(row: Sequence[_Component]) -> float:
     return float(sum(part.size[0] + APART[0] for part in row) - APART[0])
-
-
-def _connected(boxes: Mapping[str, Box], links: Sequence[tuple[str, str]]) -> list[list[str]]:
-    """Return the words of each component in the order of `boxes`: sets have no stable order."""
-    graph: nx.Graph[str] = nx.Graph()
-    graph.add_nodes_from(boxes)
-    graph.add_edges_from(links)
-    return [[w for w in boxes if w in found] for found in nx.connected_components(graph)]
 
 
 def _component(

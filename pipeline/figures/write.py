@@ -23,16 +23,14 @@ MAX_OVERHANG = 12.0  # Points that a mark may reach out of its axes without bein
 class Figure:
     """A plot for the page and for files."""
 
-    name: str
-    """Name of its files; unique among the figures of a run."""
+    name: str  # Name of its files; unique among the figures of a run
     title: str
     description: str
     """One or two sentences with the main numbers, for readers who do not see the figure."""
     draw: Callable[[Any], None]
     """Draws on a matplotlib Figure. Marks that a reader can choose on the page have a gid, as
     `topic-3`."""
-    marks: Mapping[str, str] = field(default_factory=dict)
-    """Name of each of these marks by its gid."""
+    marks: Mapping[str, str] = field(default_factory=dict)  # Name of each of these marks by its gid
     draw_page: Callable[[Any], None] | None = None
     """Draws the figure of the page if it differs from that of the files."""
 
@@ -117,7 +115,6 @@ def _remove_clips(figure: Any, renderer: Any) -> None:
 
 
 def _extent(artist: Any, axes: Any, renderer: Any) -> Any:
-    """Return the box of an artist, in pixels."""
     from matplotlib.collections import LineCollection  # noqa: PLC0415
 
     if isinstance(artist, LineCollection):  # its window extent is empty

@@ -114,7 +114,6 @@ class ArticleNames:
                     return
 
     def _record(self, error: Exception) -> None:
-        """Put the first error into the note."""
         if not self._note:
             self._note = f"Some articles have no link to their revision: {_shown(str(error))}."
 

@@ -78,7 +78,10 @@ def comparison_section(
     asked = EvaluateSettings(method=method, samples=settings.samples, seed=settings.seed)
     try:
         documents, words = _documents(runs, models, settings.scored, n_threads)
-        asked = replace(asked, method=method or _default_method(models))
+        if not method:
+            has_it = all(UNBIASED_METHOD in scoring_of(each.model.topics).names for each in models)
+            method = UNBIASED_METHOD if has_it else default_method(models)
+        asked = replace(asked, method=method)
         estimates, is_smoothed = _estimates(asked, models, documents, words, n_threads)
     except (_NotComparedError, UsageError, ExactCostError, PartitionCostError) as error:
         reading = f"The likelihoods of these runs are not compared: {error}."
@@ -96,7 +99,8 @@ def comparison_section(
         again, _ = _estimates(asked, some, documents, words, n_threads)
         conditional = compare(_by_article(again, articles))
     rows = _rows(comparison, estimates, n_articles, shares, conditional)
-    is_comparable = is_alike or _is_ahead(rows)
+    lows = [row.conditional_low for row in rows[1:]]
+    is_comparable = is_alike or all(low is not None and low > ROUNDING for low in lows)
     first = estimates[models[0].name]
     chosen = scoring_of(models[0].model.topics).method(first.method)
     return ComparisonSection(
@@ -116,12 +120,6 @@ def comparison_section(
         alignments=alignments,
         is_comparable=is_comparable,
     )
-
-
-def _default_method(models: Sequence[LoadedModel]) -> str:
-    """Return the unbiased estimator if all families have it, else the default of `evaluate`."""
-    has_it = all(UNBIASED_METHOD in scoring_of(each.model.topics).names for each in models)
-    return UNBIASED_METHOD if has_it else default_method(models)
 
 
 def names_of_runs(runs: Sequence[LoadedRun]) -> list[str]:
@@ -229,14 +227,7 @@ def _rows(
     return tuple(sorted(rows, key=lambda row: (row.nats_per_word, row.difference is not None)))
 
 
-def _is_ahead(rows: Sequence[ComparisonRow]) -> bool:
-    """Whether the first model is also the best of the restricted models."""
-    lows = [row.conditional_low for row in rows[1:]]
-    return all(low is not None and low > ROUNDING for low in lows)
-
-
 def _alignment(first: LoadedModel, second: LoadedModel, n_threads: int) -> Alignment | None:
-    """Match topics one to one; None if the two models have no word in common."""
     vocabularies = first.model.vocabulary, second.model.vocabulary
     if not set(vocabularies[0]) & set(vocabularies[1]):
         return None

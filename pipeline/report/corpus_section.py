@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from corpora import Corpus
 from corpora.split import article_keys
 from corpora.tokens.bigrams import DELIMITER
 from pipeline.report.sections import CorpusSection, PartRow, PruningRow
@@ -17,28 +16,26 @@ def corpus_section(run: LoadedRun) -> CorpusSection:
 
     Raises CorpusFormatError if the run's bigrams are missing or were changed.
     """
-    settings, corpus, parts = run.settings, run.corpus, run.parts
+    settings, corpus = run.settings, run.corpus
     removed = run.provenance.get("pruning")
-    pairs = run.bigrams.scores
-    joined = {DELIMITER.join(pair) for pair in pairs}
+    joined = {DELIMITER.join(pair) for pair in run.bigrams.scores}
     return CorpusSection(
         store=settings.articles,
         unit=settings.documents,
-        parts=tuple(_part(name, part) for name, part in zip(parts._fields, parts, strict=True)),
+        parts=tuple(
+            PartRow(
+                name=name,
+                articles=len(np.unique(article_keys(part.doc_ids))),
+                documents=part.n_docs,
+                tokens=part.n_tokens,
+                unknown=int(part.n_unknown.sum()),
+            )
+            for name, part in run.parts._asdict().items()
+        ),
         words=corpus.n_words,
         words_before=None if removed is None else removed["n_words"],
         pruning=() if removed is None else _rules(removed, settings),
         bigrams=len(joined.intersection(corpus.vocabulary)),
-    )
-
-
-def _part(name: str, part: Corpus) -> PartRow:
-    return PartRow(
-        name=name,
-        articles=len(np.unique(article_keys(part.doc_ids))),
-        documents=part.n_docs,
-        tokens=part.n_tokens,
-        unknown=int(part.n_unknown.sum()),
     )
 
 

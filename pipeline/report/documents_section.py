@@ -90,7 +90,8 @@ def documents_section(
                 tokens=bag.total(),
                 unknown=int(chosen.n_unknown[d]),
                 topics=tuple((k, share) for k, share in shares if share >= MIN_SHARE),
-                pieces=tuple(map(_encodable, pieces)),
+                # A question mark replaces each half of a surrogate pair, as in `pieces_of`.
+                pieces=tuple(piece.encode(errors="replace").decode() for piece in pieces),
                 word_topics=tuple(topic[places].tolist()),
                 certainty=tuple(certainty[places].tolist()),
                 is_cut=is_cut,
@@ -179,7 +180,6 @@ def _articles(store: ArticleStore, doc_ids: set[str]) -> dict[str, Article]:
 
 
 def _found(text: str, surface: Surface, number_of: dict[str, int]) -> _Found:
-    """Split a document's text at the words of the vocabulary."""
     pieces, words, at = [], [], 0
     spans = zip(surface.words, surface.start.tolist(), surface.end.tolist(), strict=True)
     for word, start, end in spans:
@@ -200,14 +200,8 @@ def _alphabetical(bag: Counter[int], vocabulary: Sequence[str]) -> _Found:
 
 
 def _bag_of(corpus: Corpus, d: int) -> Counter[int]:
-    """Return the count of each word, by number, in a document."""
     row = corpus.counts[[d]]
     return Counter(dict(zip(row.indices.tolist(), row.data.tolist(), strict=True)))
-
-
-def _encodable(text: str) -> str:
-    """Replace each half of a surrogate pair by a question mark, as `pieces_of` does."""
-    return text.encode(errors="replace").decode()
 
 
 # --- cut to a length ------------------------------------------------------------------------------

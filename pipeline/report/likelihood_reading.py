@@ -132,12 +132,12 @@ def _interval(row: LikelihoodRow, n_articles: int) -> str:
     half = None if error is None else half_width(error, n_articles)
     if half is None:
         return f" ({row.method}; one article gives no interval)."
-    low, high = (_exp(row.nats_per_word + sign * half) for sign in (-1, 1))
+    nats = row.nats_per_word - half, row.nats_per_word + half
+    low, high = (math.exp(x) if x < 700 else math.inf for x in nats)
     return f" ({row.method}; 95 % interval {shown(low)} to {shown(high)})."
 
 
 def _precision(row: LikelihoodRow, n_articles: int) -> str:
-    """Return a sentence on the error over articles and the error of sampling."""
     over_articles, sampling = row.nats_per_word_standard_error, row.monte_carlo_standard_error
     if over_articles is None or n_articles < 2:
         return ""
@@ -159,7 +159,3 @@ def shown(perplexity: float) -> str:
     if not perplexity < 1e7:
         return f"{perplexity:.1e}"
     return f"{perplexity:,.0f}" if perplexity >= 100 else f"{perplexity:,.1f}"
-
-
-def _exp(x: float) -> float:
-    return math.exp(x) if x < 700 else math.inf

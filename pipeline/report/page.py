@@ -74,7 +74,8 @@ def _environment() -> Environment:
     )
     environment.filters |= {"share": share, "number": number, "bar": _bar, "of_log_p": of_log_p}
     environment.filters["safe_url"] = safe_url
-    script = _script()
+    inside = "\n".join(_source(name) for name in SCRIPTS)
+    script = f'(() => {{\n"use strict";\n{inside}}})();\n'
     environment.globals |= {
         "software_version": software_version(),
         "max_alone": _MAX_ALONE,
@@ -89,12 +90,6 @@ def _source(name: str) -> str:
     """Return a file of the templates with the line ends that the browser sees."""
     loader = PackageLoader("pipeline.report", "templates")
     return loader.get_source(Environment(autoescape=True), name)[0]
-
-
-def _script() -> str:
-    """Return all scripts as one, in a scope of their own."""
-    inside = "\n".join(_source(name) for name in SCRIPTS)
-    return f'(() => {{\n"use strict";\n{inside}}})();\n'
 
 
 def _shown(value: object) -> object:
@@ -207,7 +202,6 @@ def _figures_of(
 
 
 def _alignments(report: Report, figures: Mapping[str, Markup]) -> list[dict[str, Any]]:
-    """Return each alignment with its figure and the labels of both runs' topics."""
     if report.comparison is None:
         return []
     labels = {run.name: _labels(run) for run in report.runs}

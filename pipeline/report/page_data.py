@@ -13,7 +13,6 @@ from corpora.articles.attribution import UNKNOWN
 from pipeline.report.sections import (
     CloudWord,
     ComparisonSection,
-    DocumentsSection,
     ProvenanceSection,
     Report,
     RunReport,
@@ -84,17 +83,18 @@ def page_data(report: Report) -> dict[str, Any]:
     """Return the data of the script: topics, words to search, documents."""
     comparison = report.comparison
     return {
-        "runs": [_run(run) for run in report.runs],
+        "runs": [
+            {
+                "name": clean(run.name),
+                "licence": licence_of(run.provenance),
+                **_topics(run.topics),
+                "documents": [_document(each) for each in run.documents.documents]
+                if run.documents
+                else [],
+            }
+            for run in report.runs
+        ],
         "alignments": [] if comparison is None else _alignments(comparison, report.runs),
-    }
-
-
-def _run(run: RunReport) -> dict[str, Any]:
-    return {
-        "name": clean(run.name),
-        "licence": licence_of(run.provenance),
-        **_topics(run.topics),
-        "documents": [] if run.documents is None else _documents(run.documents),
     }
 
 
@@ -146,10 +146,6 @@ def _topic(topic: TopicRow, cloud: Iterable[CloudWord], at: dict[str, int]) -> d
             for each in cloud
         ],
     }
-
-
-def _documents(section: DocumentsSection) -> list[dict[str, Any]]:
-    return [_document(each) for each in section.documents]
 
 
 def _document(document: ShownDocument) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from corpora.articles.remote import is_url
 from corpora.files import sha256_of
 from pipeline.report.sections import ProvenanceSection
 from pipeline.runs.loaded_run import LoadedRun
-from pipeline.runs.run_directory import RunDirectory
 from pipeline.settings import TrainSettings
 
 COMMAND = "command"
@@ -26,7 +25,9 @@ def provenance_section(run: LoadedRun) -> ProvenanceSection:
 
     If the store is gone, the attribution that the run recorded replaces the sources.
     """
-    known, begun_with = run.provenance, _settings(run.directory)
+    known = run.provenance
+    settings_file = run.directory.verified(run.directory.settings_path)
+    begun_with: dict[str, Any] = tomllib.loads(settings_file.read_text("utf-8"))["train"]
     articles, corpus, annotation = (
         known.get(name, {}) for name in ("articles", "corpus", "annotation")
     )
@@ -57,12 +58,6 @@ def provenance_section(run: LoadedRun) -> ProvenanceSection:
             for each in sources
         ),
     )
-
-
-def _settings(run: RunDirectory) -> dict[str, Any]:
-    """Return the settings that the run was started with, in the order of its file."""
-    text = run.verified(run.settings_path).read_text("utf-8")
-    return dict(tomllib.loads(text)["train"])
 
 
 def applying(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -63,8 +63,9 @@ def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
     paths = [run.directory.path for run in found]
     page = _page_path(settings, paths[0] if len(found) == 1 else Path())
     for directory in paths + [page.parent] * (len(found) > 1):
-        if not settings.page_only:
-            _check_figures(directory / "figures")
+        drawn = directory / "figures"
+        if not settings.page_only and drawn.exists() and not drawn.is_dir():
+            raise UsageError(f"{drawn} exists and is not a directory: move it, or use --page-only")
     for run in found:
         _ = run.model, run.corpus  # fail early
     comparison = comparison_section(found, settings, n_threads) if len(found) > 1 else None
@@ -103,7 +104,6 @@ def _check(settings: ReportSettings) -> None:
 
 
 def _found(names: Sequence[str], runs: str) -> list[LoadedRun]:
-    """Find the runs, each once."""
     found = [LoadedRun.find(runs, name, is_checked=False) for name in names]
     paths = [run.directory.path.resolve() for run in found]
     twice = next((name for i, name in enumerate(names) if paths[i] in paths[:i]), None)
@@ -124,13 +124,7 @@ def _page_path(settings: ReportSettings, directory: Path) -> Path:
     return page
 
 
-def _check_figures(directory: Path) -> None:
-    if directory.exists() and not directory.is_dir():
-        raise UsageError(f"{directory} exists and is not a directory: move it, or use --page-only")
-
-
 def _write(figures: Sequence[Figure], directory: Path) -> list[Path]:
-    """Write figures as files."""
     directory.mkdir(exist_ok=True)
     return write_figures({figure.name: figure.draw for figure in figures}, directory)
 

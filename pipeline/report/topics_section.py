@@ -10,9 +10,8 @@ from corpora.errors import CorpusFormatError
 from corpora.row_blocks import tokens_of_documents
 from evaluation import relevance, relevant_words, topic_distances, topic_map, topics_of_words
 from evaluation.topics.typical_documents import SHORT
-from models import SavedModel
 from pipeline.report.article_names import ArticleName
-from pipeline.report.sections import CloudWord, TopicRow, TopicsSection, TypicalArticle
+from pipeline.report.sections import TopicRow, TopicsSection, TypicalArticle
 from pipeline.report.word_clouds import MAX_WORDS, word_cloud
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.training.prevalence import PrevalenceSum, shares_in_blocks
@@ -85,7 +84,9 @@ def topics_section(
     name_of = names(doc_id for k in order for doc_id, _ in typical[k])
 
     where = topic_map(topic_distances(probability, n_jobs=n_threads))
-    searched = _searched(model.vocabulary, share, MAX_SEARCHED)
+    frequent: list[int] = np.argsort(-share, kind="stable")[:MAX_SEARCHED].tolist()
+    searched = sorted(frequent, key=lambda w: model.vocabulary[w])
+    top = model.topics.top_words(MAX_WORDS)
     return TopicsSection(
         topics=tuple(
             TopicRow(
@@ -108,7 +109,12 @@ def topics_section(
         n_not_searched=topics.n_words - len(searched),
         n_words=n_words,
         map_share=where.share,
-        clouds=_clouds(model, probability, order),
+        clouds=tuple(
+            word_cloud(
+                [model.vocabulary[w] for w in top[k]], probability[k, top[k]].tolist(), seed=k
+            )
+            for k in order
+        ),
     )
 
 
@@ -124,8 +130,7 @@ class TypicalDocuments:
         self._n_tokens, self._n = n_tokens, n_documents
         self.documents = [np.zeros(0, dtype=np.int64) for _ in range(n_topics)]
         """Typical documents of each topic, those with the largest share of it first."""
-        self.shares = [np.zeros(0) for _ in range(n_topics)]
-        """Share of the topic in each of them."""
+        self.shares = [np.zeros(0) for _ in range(n_topics)]  # Share of the topic in each of them
 
     def add(self, first: int, shares: NDArray[np.float64]) -> None:
         """Add the shares (n, K) of the documents from number `first` on."""
@@ -149,16 +154,9 @@ def _label(
     share: NDArray[np.float64],
     words: NDArray[np.intp],
 ) -> str:
-    """Return a topic's most relevant words as its name."""
     found = relevance(probability[words], share[words] / share.sum(), LABEL_WEIGHT)
     named = words[np.argsort(-found, kind="stable")][:LABEL_WORDS]
     return ", ".join(vocabulary[w] for w in named) or NO_WORDS
-
-
-def _searched(vocabulary: tuple[str, ...], word_share: NDArray[np.float64], n: int) -> list[int]:
-    """Return the most frequent words, alphabetical."""
-    most: list[int] = np.argsort(-word_share, kind="stable")[:n].tolist()
-    return sorted(most, key=lambda w: vocabulary[w])
 
 
 def _topics_of(
@@ -174,14 +172,4 @@ def _topics_of(
     return tuple(
         tuple((k, p) for k, p in zip(topics, of_word, strict=True) if p >= MIN_SHARE)
         for topics, of_word in zip(found.tolist(), share.tolist(), strict=True)
-    )
-
-
-def _clouds(
-    model: SavedModel, probability: NDArray[np.float64], order: list[int]
-) -> tuple[tuple[CloudWord, ...], ...]:
-    top = model.topics.top_words(MAX_WORDS)
-    return tuple(
-        word_cloud([model.vocabulary[w] for w in top[k]], probability[k, top[k]].tolist(), seed=k)
-        for k in order
     )

@@ -67,7 +67,6 @@ def _known(value: Any) -> float | None:
 def _ending(
     settings: TrainSettings, lines: list[dict[str, Any]], provenance: dict[str, Any]
 ) -> str:
-    """Return why training ended, if known."""
     seconds = provenance.get("seconds", {}).get("training")
     spent = "" if seconds is None else f" in {_duration(seconds)}"
     if not lines:
@@ -116,7 +115,6 @@ def _reason(
 
 
 def _limit(settings: TrainSettings, schedule: Schedule) -> str:
-    """Return the largest number of passes, and the setting for it."""
     of_stage = _passes(settings.max_passes, schedule.unit)
     if schedule.n_before:
         return f"{of_stage} {schedule.after} (--max-passes), after {schedule.before}"

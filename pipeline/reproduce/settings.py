@@ -1,7 +1,5 @@
 """The experiments of `reproduce`, and their settings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

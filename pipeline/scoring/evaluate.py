@@ -64,7 +64,9 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
     n_threads = effective_n_jobs(settings.threads)
     with ExitStack() as until_the_end:
         with cluster_of(settings.cluster) as cluster:
-            documents = held_out(settings, runs, _words_to_count(models), n_threads, cluster)
+            runs_first = sorted(models, key=lambda each: each.run is None)
+            words = tuple(dict.fromkeys(w for each in runs_first for w in each.model.vocabulary))
+            documents = held_out(settings, runs, words, n_threads, cluster)
             models = _with_words(models, documents, settings)
             words = scored_words(models, documents)
             logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
@@ -84,7 +86,6 @@ def _result(
     words: tuple[str, ...],
     estimates: dict[str, LikelihoodEstimate],
 ) -> dict[str, Any]:
-    """Result as it is printed."""
     # Sections of an article are not independent: the article is the unit of the standard error.
     articles = documents.article_of
     by_article = {name: estimate.by_group(articles) for name, estimate in estimates.items()}
@@ -125,7 +126,6 @@ def _result(
 
 
 def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
-    """Refuse impossible settings before any work."""
     check_least(settings, samples=1, temperatures=2)
     check_seed(settings.seed)
     if settings.target_se is not None and not 0 < settings.target_se < math.inf:
@@ -173,7 +173,6 @@ def _check_families(settings: EvaluateSettings, models: Sequence[LoadedModel]) -
 
 
 def _check_method(settings: EvaluateSettings) -> None:
-    """Refuse settings that the method does not have."""
     assert settings.method is not None
     named = named_methods(settings.method)
     instead = "give another --method, such as left-to-right-sequential"
@@ -196,7 +195,6 @@ def _check_method(settings: EvaluateSettings) -> None:
 
 
 def _loaded(settings: EvaluateSettings, name: str) -> LoadedModel:
-    """Load the run of that name, or the model in that file."""
     try:
         run = LoadedRun.find(settings.runs, name)
     except UsageError:
@@ -205,12 +203,6 @@ def _loaded(settings: EvaluateSettings, name: str) -> LoadedModel:
         vocabulary = settings.vocabulary if settings.vocabulary != NUMBERS else ""
         return LoadedModel(name, None, read_model(name, vocabulary or None))
     return LoadedModel(name, run, run.model)
-
-
-def _words_to_count(models: Sequence[LoadedModel]) -> tuple[str, ...]:
-    """Words of all models, those of the first run first."""
-    in_order = sorted(models, key=lambda each: each.run is None)
-    return tuple(dict.fromkeys(word for each in in_order for word in each.model.vocabulary))
 
 
 def _with_words(
@@ -242,7 +234,6 @@ def _with_words(
 def _certificate(
     settings: EvaluateSettings, named: LoadedModel, n_tokens: NDArray[np.int64], n_threads: int
 ) -> dict[str, Any]:
-    """Certificate on documents simulated from the model, as long as the scored ones."""
     if (n_tokens > 0).sum() < 2:
         raise UsageError("--certify needs two documents with a token, found fewer")
     assert settings.method is not None
@@ -268,7 +259,6 @@ def _row(
     estimate: LikelihoodEstimate,
     by_article: LikelihoodEstimate,
 ) -> dict[str, Any]:
-    """Row of one model."""
     corpus, topics = documents.corpus, named.model.topics
     n_all = corpus.n_tokens + int(corpus.n_unknown.sum())
     n_unknown = n_all - n_tokens_of(corpus, named.model.vocabulary)
@@ -311,7 +301,6 @@ def _differences(by_article: dict[str, LikelihoodEstimate]) -> dict[str, Any]:
 def _write_documents(
     path: str, documents: HeldOut, estimates: dict[str, LikelihoodEstimate]
 ) -> None:
-    """Write a line for each model and document, model by model."""
     lines = ["\t".join(COLUMNS)]
     for name, estimate in estimates.items():
         columns = (

@@ -127,7 +127,6 @@ def _number(number: int, what: str) -> str:
 
 
 def _print_certificate(certificate: dict[str, Any]) -> None:
-    """Print the bracket of the true value in nats a document, and the method's place in it."""
     print(
         f"certificate: of {certificate['n_documents']:,} documents simulated from the model, the "
         "mean log p is between\n"

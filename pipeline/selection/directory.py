@@ -114,7 +114,9 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
             eta=eta_as_begun(begun, asked),
             seed=begun.seed if asked.seed is None else asked.seed,
         )
-        other = _first_difference(begun, same)
+        shared = (name for name in vars(begun) if name not in OF_ONE_RUN)
+        differing = (name for name in shared if getattr(same, name) != getattr(begun, name))
+        other = next(differing, None)
         if other is None:
             return found
         if found.run_with_corpus() is None and (name or lock_holder(path) is None):
@@ -136,12 +138,6 @@ def _first_seed(seed: int | None, n_seeds: int) -> int:
     except ValueError as error:
         raise UsageError(str(error)) from error
     return first
-
-
-def _first_difference(begun: TrainSettings, asked: TrainSettings) -> str | None:
-    """Name of the first shared setting in which the two differ."""
-    shared = (name for name in vars(begun) if name not in OF_ONE_RUN)
-    return next((name for name in shared if getattr(asked, name) != getattr(begun, name)), None)
 
 
 def _table(path: Path) -> dict[str, object]:

@@ -187,7 +187,6 @@ class RunsOnCluster:
         return end
 
     def _send_corpus(self) -> None:
-        """Send the corpus with later tasks, once to each worker."""
         if self._sent:
             return
         n_bytes = sum(self._corpus.sizes.values())

@@ -160,7 +160,6 @@ def _score_all(
     n_threads: int,
     cluster: Cluster | None,
 ) -> dict[str, Any]:
-    """Score all runs on the same documents, and make the table."""
     first = selection.run_of(wanted[0])
     settings = first.settings()
     corpus = Corpus.load(first.corpus_path, mmap=True, checked=True)
@@ -206,7 +205,6 @@ def _score_all(
 def _estimates(
     runs: Sequence[RunDirectory], held_out: Corpus, n_threads: int, cluster: Cluster | None
 ) -> list[LikelihoodEstimate]:
-    """Held-out likelihood under each run."""
     models = [run.model_path for run in runs]
     if cluster is None:
         scored = estimates_here(models, held_out.counts, n_threads)

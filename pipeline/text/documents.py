@@ -212,7 +212,6 @@ def _warn_of_skipped(tokens: TokenStore) -> None:
 
 
 def _workers_of(cluster: Cluster | None) -> Workers | None:
-    """Workers of the cluster, for the text stage."""
     if cluster is None:
         return None
     from pipeline.text.on_cluster import TextWorkers  # noqa: PLC0415 - for clusters alone
@@ -226,7 +225,6 @@ def _learn(
     counting: CountingPasses,
     learn_from: Callable[[str], bool],
 ) -> tuple[Bigrams, tuple[str, ...]]:
-    """Learn and save the run's bigrams; return them and the vocabulary."""
     bigrams = bigrams_of(counting.pairs, learn_from, settings, run.path)
     bigrams.save(run.bigrams_path)
     run.record(run.bigrams_path)

@@ -34,8 +34,7 @@ class TextWorkers:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._sends = False
-        """Whether some worker could not read its files."""
+        self._sends = False  # Whether some worker could not read its files
 
     def annotate(
         self, articles: ArticlesToAnnotate, entries: Iterable[ShardEntry]
@@ -143,12 +142,10 @@ def _apply(
 
 
 def _sees(path: str) -> bool:
-    """Whether this worker finds the file."""
     return Path(path).is_file()
 
 
 def _name() -> str:
-    """Name of this worker in error messages."""
     from distributed import get_worker  # noqa: PLC0415 - the optional package
 
     return f"{get_worker().address} (process {os.getpid()} on {socket.gethostname()})"

@@ -212,7 +212,6 @@ class _StreamTraining:
                 raise
 
     def _step(self, n_docs: int) -> None:
-        """Make one step over the next documents."""
         with _in_one_go():
             self._in_step = True
             started = self._clock()

@@ -47,7 +47,6 @@ def check_settings(settings: TrainSettings) -> None:
 
 
 def _check_model(settings: TrainSettings) -> None:
-    """Refuse settings of another model."""
     for each in fields(settings):
         models, value = each.metadata["of"], getattr(settings, each.name)
         harmless = (each.default, *FORMER_DEFAULTS.get(each.name, ()))
@@ -78,7 +77,6 @@ def _check_model(settings: TrainSettings) -> None:
 
 
 def _check_trainer(settings: TrainSettings, spec: TrainerSpec) -> None:
-    """Refuse settings of other trainers of the same model."""
     others = {name for each in trainers() if each.model == spec.model for name in each.settings}
     foreign = others.difference(spec.settings, spec.chosen_by)
     for each in fields(settings):
@@ -91,7 +89,6 @@ def _check_trainer(settings: TrainSettings, spec: TrainerSpec) -> None:
 
 
 def _check_following(settings: TrainSettings) -> None:
-    """Refuse settings that `--follow` does not have."""
     if settings.follow and not settings.articles:
         raise UsageError("--follow needs the store that is being filled: --articles DIR")
     if settings.follow and is_url(settings.articles):

@@ -157,10 +157,8 @@ class GrowingStore:
         self, articles: ArticleStore, known: Sequence[str] = (), *, is_settled: bool = False
     ) -> None:
         self.articles = articles
-        self.entries: tuple[ShardEntry, ...] = ()
-        """Shards at the last refresh."""
-        self.is_settled = False
-        """Whether no more shards will come."""
+        self.entries: tuple[ShardEntry, ...] = ()  # Shards at the last refresh
+        self.is_settled = False  # Whether no more shards will come
         self._known = list(known)
         self._was_settled = is_settled
         self._seen: tuple[int, ...] | None = None

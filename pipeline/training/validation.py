@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from corpora.row_blocks import taken_rows
-from evaluation import LikelihoodEstimate, log_likelihood
+from evaluation import log_likelihood
 from evaluation.methods import scoring_of
 from models import EarlyStopping, Topics
 from models.family import Trainer
@@ -136,7 +136,14 @@ def validation_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> d
     estimate = log_likelihood(
         topics, counts, validation.method, n_samples=1, random_state=0, n_jobs=n_threads
     )
-    line = _line_of(estimate)
+    error = estimate.perplexity_standard_error
+    line = {
+        "log_likelihood": estimate.total,
+        "perplexity": estimate.perplexity,
+        # None for a single document: JSON has no NaN.
+        "perplexity_standard_error": None if math.isnan(error) else error,
+        "tokens": estimate.total_tokens,
+    }
     return line | bound_of(topics, counts, n_threads) if validation.has_bound else line
 
 
@@ -155,15 +162,4 @@ def bound_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> dict[s
     return {
         "bound_perplexity": estimate.perplexity if is_known else None,
         "bound_tokens": estimate.total_tokens,
-    }
-
-
-def _line_of(estimate: LikelihoodEstimate) -> dict[str, Any]:
-    error = estimate.perplexity_standard_error
-    return {
-        "log_likelihood": estimate.total,
-        "perplexity": estimate.perplexity,
-        # None for a single document: JSON has no NaN.
-        "perplexity_standard_error": None if math.isnan(error) else error,
-        "tokens": estimate.total_tokens,
     }

@@ -55,8 +55,7 @@ class AttributeRules:
             for length in sorted(set(map(len, self._sequences)))
         }
         """Tokens of the patterns that have several, and a bit for each pattern of that length."""
-        self.longest = max(self.lengths, default=1)
-        """Tokens of the longest pattern."""
+        self.longest = max(self.lengths, default=1)  # Tokens of the longest pattern
         self._known: dict[tuple[str, str], Ruled] = {}
 
     def ruled(self, word: str, tag: str) -> Ruled:

@@ -33,8 +33,7 @@ class LemmaTable:
         self._entry_of = np.zeros((0, len(self._labels)), dtype=np.int32)
         self._masks = np.zeros((0, self._rules.longest), dtype=np.uint64)
         self._number_of: dict[tuple[str, str, str], int] = {}
-        self.entries: list[tuple[str, str, str]] = []
-        """Lemma, part of speech and tag of each entry."""
+        self.entries: list[tuple[str, str, str]] = []  # Lemma, part of speech and tag of each entry
 
     def look_up(
         self, rows: NDArray[np.int32], tags: NDArray[np.int16], text_of: NDArray[np.int64]
@@ -74,7 +73,6 @@ class LemmaTable:
         self._entry_of[which_forms, which_tags] = self._entries(words, ruled)
 
     def _entries(self, words: list[str], ruled: list[Ruled]) -> list[int]:
-        """The numbers of the entries for these words."""
         numbers = []
         for lemma, r in zip(self._lemmas(words, ruled), ruled, strict=True):
             entry = lemma, r.pos, r.tag
@@ -85,7 +83,6 @@ class LemmaTable:
         return numbers
 
     def _lemmas(self, words: list[str], ruled: list[Ruled]) -> list[str]:
-        """Return the lemmas of these words, by the attribute ruler or else the lemmatizer."""
         doc = Doc(
             self._lemmatizer.vocab,
             words=words,

@@ -36,14 +36,12 @@ class Lexicon:
 
     def clear(self) -> None:
         """Forget all."""
-        self.words: list[str] = []
-        """The different forms of tokens."""
+        self.words: list[str] = []  # The different forms of tokens
         self.form_of: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         """(n_rows,) the form of each row's tokens, an index into `words`."""
         self.embedding: NDArray[np.float32] = np.zeros((0, self._width), dtype=np.float32)
         """(n_rows, width)"""
-        self.is_stop: NDArray[np.bool_] = np.zeros(0, dtype=bool)
-        """(n_rows,)"""
+        self.is_stop: NDArray[np.bool_] = np.zeros(0, dtype=bool)  # (n_rows,)
         self._row_of: dict[tuple[int, int, int], int] = {}
         self._form_of_orth: dict[int, int] = {}
         self._index: dict[str, int] = {}

@@ -36,18 +36,12 @@ class PosteriorSample:
 
     model: AllocationModel
     observed: CellCounts
-    weights: Floats
-    """(n_kept,), sum to 1."""
-    log_allocation: Floats
-    """(n_kept,), log π(S) of each."""
-    log_marginal: float
-    """Estimate of log p(X)."""
-    cell_of_token: Ints
-    """(T,), cell of X of each token."""
-    hidden: Ints
-    """(n_kept, T, n_inner), values of the indices `inner`."""
-    inner: tuple[str, ...]
-    """Indices that are hidden, or missing of some token."""
+    weights: Floats  #: (n_kept,), sum to 1.
+    log_allocation: Floats  #: (n_kept,), log π(S) of each.
+    log_marginal: float  #: Estimate of log p(X).
+    cell_of_token: Ints  #: (T,), cell of X of each token.
+    hidden: Ints  #: (n_kept, T, n_inner), values of the indices `inner`.
+    inner: tuple[str, ...]  #: Indices that are hidden, or missing of some token.
 
     @property
     def n_kept(self) -> int:

@@ -38,9 +38,10 @@ def alignment(
     )
     if matched and matched[0].second is not None:
         closest = matched[0]
+        words = ", ".join(label(word, 24) for word in closest.shared_words[:4])
         description += (
             f" The closest are topic {closest.first} and topic {closest.second}, at "
-            f"{closest.distance:.2f}; both have {_words(closest) or 'no top word'}."
+            f"{closest.distance:.2f}; both have {words or 'no top word'}."
         )
     if len(section.pairs) > MAX_PAIRS:
         description += f" Of {len(section.pairs):,} pairs the first {MAX_PAIRS} are drawn."
@@ -51,10 +52,6 @@ def alignment(
         description,
         lambda figure: _draw(figure, section, labels),
     )
-
-
-def _words(pair: AlignedTopics) -> str:
-    return ", ".join(label(word, 24) for word in pair.shared_words[:4])
 
 
 def _draw(

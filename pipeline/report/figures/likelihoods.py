@@ -66,16 +66,11 @@ def _has_low_ess(row: LikelihoodRow, section: LikelihoodSection) -> bool:
     return is_low and row.direction != "upward biased"
 
 
-def _groups(section: LikelihoodSection) -> dict[str, list[LikelihoodRow]]:
-    """Group rows by the text that they score, the largest group first."""
-    groups: dict[str, list[LikelihoodRow]] = {}
+def _draw(figure: Any, section: LikelihoodSection) -> None:
+    groups: dict[str, list[LikelihoodRow]] = {}  # by the text that they score, the largest first
     for row in section.rows:
         groups.setdefault(row.scored, []).append(row)
-    return dict(sorted(groups.items(), key=lambda item: -len(item[1])))
-
-
-def _draw(figure: Any, section: LikelihoodSection) -> None:
-    groups = _groups(section)
+    groups = dict(sorted(groups.items(), key=lambda item: -len(item[1])))
     directions = list(dict.fromkeys(row.direction for row in section.rows))
     keys = _keys(section, directions)
     heights = [0.8 + ROW * len(rows) for rows in groups.values()]

@@ -80,7 +80,9 @@ def _draw(figure: Any, section: TopicsSection, paper: _Paper) -> None:
     radius = _radii(shares, (right - left) * (room[3] - room[2]), MAX_RADIUS * paper.width)
     places = np.array([row.place for row in section.topics], dtype=np.float64)
     where = _placed(places, radius, room)
-    _draw_cross(axes, where, room)
+    x, y = where.mean(axis=0)  # a cross through the middle of the topics
+    axes.plot(room[:2], [y, y], color=GRID, linewidth=0.8, marker="", zorder=0.5)
+    axes.plot([x, x], room[2:], color=GRID, linewidth=0.8, marker="", zorder=0.5)
     _draw_topics(axes, section, MapLabels(where, radius, room, paper.numbers), where, radius, paper)
     _draw_legend(axes, float(shares.max()), float(radius.max()), right + MARGIN, paper)
     axes.text(
@@ -164,16 +166,6 @@ def _placed(
     return placed
 
 
-def _draw_cross(
-    axes: Any, where: NDArray[np.float64], room: tuple[float, float, float, float]
-) -> None:
-    """Draw the two main directions through the middle of the topics."""
-    left, right, bottom, top = room
-    x, y = where.mean(axis=0)
-    axes.plot([left, right], [y, y], color=GRID, linewidth=0.8, marker="", zorder=0.5)
-    axes.plot([x, x], [bottom, top], color=GRID, linewidth=0.8, marker="", zorder=0.5)
-
-
 class _Mark(Circle):
     """A circle and its number as one group of the SVG."""
 
@@ -202,7 +194,6 @@ def _faded(colour: str) -> tuple[str, float]:
 
 
 def _draw_legend(axes: Any, most: float, radius: float, left: float, paper: _Paper) -> None:
-    """Draw circles of round shares; the share `most` has the radius `radius`."""
     y = paper.height - MARGIN
     axes.text(left, y, "share of\nthe tokens", fontsize=paper.text, color=MUTED, va="top")
     y -= 3.3 * paper.text

@@ -57,7 +57,8 @@ def _draw(figure: Any, section: TrainingSection) -> None:
     for axes, name in ((left, "documents"), (right, "seconds")):
         x = [getattr(check, name) for check in section.checks]
         _draw_curves(axes, section, np.array(x, dtype=np.float64))
-    shown = _shown(section)
+    bounds = [check.bound_perplexity for check in section.checks if check.bound_perplexity]
+    shown = np.array([*(check.perplexity for check in section.checks), *bounds])
     if shown.max() > MAX_LINEAR * shown.min():
         left.set_yscale("log")
         subs = (1, 2, 5) if shown.max() > 20 * shown.min() else (1, 1.5, 2, 3, 5, 7)
@@ -70,14 +71,9 @@ def _draw(figure: Any, section: TrainingSection) -> None:
     left.set_xlabel("documents seen, over all passes")
     right.set_xlabel("seconds of training")
     handles, names = left.get_legend_handles_labels()
-    columns = _columns(names)
-    figure.legend(handles, names, loc="outside upper left", ncols=columns, frameon=False)
-
-
-def _columns(names: list[str]) -> int:
-    """Return the columns of the legend: one per entry, or two if the entries are too long."""
     points = sum(text_width(name, 9) + KEY for name in names)
-    return len(names) if points <= 0.9 * 72 * WIDTH else 2  # the page's font may be wider
+    columns = len(names) if points <= 0.9 * 72 * WIDTH else 2  # the page's font may be wider
+    figure.legend(handles, names, loc="outside upper left", ncols=columns, frameon=False)
 
 
 def _draw_curves(axes: Any, section: TrainingSection, x: Any) -> None:
@@ -132,12 +128,6 @@ def _thinned(section: TrainingSection) -> TrainingSection:
     order = sorted(chosen)
     best = None if section.best is None else order.index(section.best)
     return replace(section, checks=tuple(section.checks[i] for i in order), best=best)
-
-
-def _shown(section: TrainingSection) -> Any:
-    values = [check.perplexity for check in section.checks]
-    values += [check.bound_perplexity for check in section.checks if check.bound_perplexity]
-    return np.array(values)
 
 
 def _number(value: float, _: int = 0) -> str:
