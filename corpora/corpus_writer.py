@@ -1,25 +1,18 @@
 """Corpora larger than memory: documents are appended to files as they are counted."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from corpora.array_file import ArrayFile
 from corpora.content_hash import Content, content_hash, json_array, json_bytes, of_strings
 from corpora.corpus_files import build_corpus_on_disk_files
-from corpora.files import remove_partial_files
+from corpora.files import PathLike, remove_partial_files
 from corpora.string_column import CHUNK, StringColumn
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-    from scipy import sparse
-
-    from corpora.files import PathLike
 
 MAX_INT32 = np.iinfo(np.int32).max
 """Largest count, and largest number of documents or words in a file format."""

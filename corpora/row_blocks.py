@@ -1,18 +1,13 @@
 """Counts (D, V) in blocks of rows, so that few pages of a mapped matrix are in memory at once."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from corpora.array_file import mapping_of, release
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 ENTRIES = 1 << 20  # Approximate entries of a block, unless it is a single row
 MAX_ROWS = 1 << 14

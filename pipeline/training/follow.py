@@ -8,38 +8,32 @@ The result depends on the articles and their order, not on when they arrive: a s
 number of consecutive training documents.
 """
 
-from __future__ import annotations
-
 import logging
 import time
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
+from scipy import sparse
 
 from corpora import ArticleStore, Bigrams, Corpus, TokenBlock, article_of, part_of
+from corpora.articles.manifest import ShardEntry
 from corpora.files import atomic_write_text
 from models import OnlineLDA, seed_from
 from pipeline.errors import Interrupted
 from pipeline.interrupts import Deferred, signals_handled_by
 from pipeline.progress import Progress
 from pipeline.runs.run_directory import RunDirectory, about_articles
+from pipeline.settings import TrainSettings
 from pipeline.text.documents import decide_documents, learn_words, record_skipped, tokens_of
 from pipeline.text.settings import text_settings
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 from pipeline.training.stream import DocumentStream, GrowingStore
 from pipeline.training.trainers import decided_eta, estimator_of
 from pipeline.training.validation import ValidationChecks, validation_sample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from scipy import sparse
-
-    from corpora.articles.manifest import ShardEntry
-    from pipeline.settings import TrainSettings
 
 logger = logging.getLogger(__name__)
 
