@@ -13,12 +13,8 @@ PIECE_BYTES = 2**16  # Bytes decompressed at a time: memory holds at most the ma
 def unpacked(pieces: Iterator[bytes], headers: Mapping[str, str], max_bytes: int) -> bytes:
     """Return the body whose transferred bytes are `pieces`.
 
-    Parameters
-    ----------
-    headers
-        Content-Encoding may be gzip or missing; Content-Length is checked first.
-    max_bytes
-        Maximal number of the transferred and of the decompressed bytes.
+    Content-Encoding may be gzip or missing; Content-Length is checked first. `max_bytes` limits the
+    transferred and the decompressed bytes.
 
     Raises BadAnswer if the encoding is another one, the length is no number, or the data is damaged
     or incomplete; UnusableAnswerError if there are more bytes than `max_bytes`.

@@ -33,25 +33,12 @@ class EndlessAnswerError(OSError):
 
 
 class Limits:
-    """Remaining time and bytes of the answer that is being received.
-
-    Parameters
-    ----------
-    read_timeout
-        Maximal seconds between two bytes.
-
-    Attributes
-    ----------
-    n_bytes
-        Bytes of all answers so far.
-    too_large
-        Whether the answer exceeded its maximal number of bytes.
-    """
+    """Remaining time and bytes of the answer that is being received."""
 
     def __init__(self, read_timeout: float) -> None:
-        self.read_timeout = read_timeout
-        self.n_bytes = 0
-        self.too_large = False
+        self.read_timeout = read_timeout  # Maximal seconds between two bytes
+        self.n_bytes = 0  # Bytes of all answers so far
+        self.too_large = False  # Whether the answer exceeded its maximal number of bytes
         self._ends = 0.0
         self._bytes_left = 0
 

@@ -67,24 +67,10 @@ def estimate(
     batch_size: int = BATCH_SIZE,
     n_processes: int = 1,
 ) -> Estimate:
-    """Estimate the time of a live run.
+    """Estimate the time of a live run, and of reading a dump by `n_processes` instead.
 
-    Parameters
-    ----------
-    info
-        Description of the wiki; its latency is used.
-    n_articles : int
-        Number of articles to download.
-    text : "wikitext" or "html"
-        Form of the pages; HTML takes one request a page.
-    any_articles : bool
-        Whether any articles of a dump would do, rather than listed ones or those of a category.
-    per_minute, per_second : float
-        Rate limit.
-    batch_size : int
-        Pages a request.
-    n_processes : int
-        Processes that would read a dump.
+    The latency is that of `info`. HTML takes one request a page. `any_articles` is whether any
+    articles of a dump would do, rather than listed ones or those of a category.
     """
     n_lists = math.ceil(n_articles / batch_size)
     n_requests = n_lists + (n_articles if text == "html" else 0)

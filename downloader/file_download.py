@@ -38,16 +38,7 @@ _VALIDATOR = re.compile(r'"[\x21\x23-\x7e]{0,200}"|[A-Z][A-Za-z0-9:, +-]{1,60}')
 class FileDownload:
     """One download, with its state on disk except that of the current attempt.
 
-    Parameters
-    ----------
-    url
-        Address of the file.
-    path
-        Destination.
-    max_bytes
-        Maximal size.
-    progress
-        Is called with the number of bytes that have arrived.
+    `progress` is called with the number of bytes that have arrived.
     """
 
     def __init__(

@@ -47,14 +47,8 @@ class Reply:
 class HttpTransport:
     """Sends requests over connections that it keeps open.
 
-    Parameters
-    ----------
-    user_agent
-        Header of that name.
-    deadline
-        Seconds for a whole answer.
-    connect_timeout, read_timeout
-        Seconds to reach an address of the server, and between two bytes.
+    `deadline` is the seconds for a whole answer; `connect_timeout` and `read_timeout` are the
+    seconds to reach an address of the server, and between two bytes.
     """
 
     def __init__(

@@ -30,25 +30,8 @@ log = logging.getLogger(__name__)
 class Retry:
     """Repeats what fails until there was no success for `patience` seconds.
 
-    Parameters
-    ----------
-    limiter
-        Tells the end of the pause after a failure.
-    patience
-        Seconds without a success.
-    rng
-        For the jitter.
-    clock
-        Seconds from any moment on.
-
-    Attributes
-    ----------
-    n_retries
-        Number of repetitions.
-    last_error
-        Latest failure; empty if there was none.
-    on_trouble
-        Called after each failure with the reason and the seconds until the next attempt.
+    `limiter` tells the end of the pause after a failure, `rng` draws the jitter, and `clock`
+    returns seconds from any moment on.
     """
 
     def __init__(
@@ -59,8 +42,9 @@ class Retry:
         clock: Callable[[], float],
     ) -> None:
         self.n_retries = 0
-        self.last_error = ""
+        self.last_error = ""  # Latest failure; empty if there was none
         self.on_trouble: Callable[[str, float], None] | None = None
+        """Called after each failure with the reason and the seconds until the next attempt."""
         self._limiter = limiter
         self._patience = patience
         self._rng = np.random.default_rng() if rng is None else rng

@@ -15,13 +15,7 @@ MAX_NAME_LENGTH = 300
 
 
 class SkipLog:
-    """Logs each skipped page at DEBUG, and the number of them at INFO.
-
-    Parameters
-    ----------
-    clock
-        Returns seconds from any moment on.
-    """
+    """Logs each skipped page at DEBUG, and the number of them at INFO; `clock` is in seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -118,14 +118,8 @@ def word_topics(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the most probable topic (n,) of each word of a document, and its probability (n,).
 
-    The head of this file names the approximations.
-
-    Parameters
-    ----------
-    proportions
-        (K,), θ_d.
-    words
-        (n,) indices into the vocabulary.
+    The head of this file names the approximations. `proportions` (K,) are θ_d, `words` (n,) are
+    indices into the vocabulary.
     """
     posterior = np.tile(proportions, (len(words), 1))
     if not topics.has_one_topic_per_document:

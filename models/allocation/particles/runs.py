@@ -52,18 +52,11 @@ def run_particles(
 ) -> ParticleRun:
     """Process all tokens.
 
-    Parameters
-    ----------
-    resample_below : float
-        Resample where fewer than this share of the particles are effective; 1 is always, 0 never.
-    order : {"random", "sorted"}
-        Order of tokens. "sorted" has those of a cell together and cells in lexicographic order:
-        with few tokens, shared counts are known early and the variance is far lower.
-    n_moves : int
-        Processed tokens, chosen at random, to rejuvenate after each token.
-    keep_history : bool
-        Whether to keep what each particle drew, for samples of allocations and for moves.
-    on_progress : function of the tokens processed since its last call
+    Particles are resampled where fewer than the share `resample_below` are effective; 1 is always,
+    0 never. The order "sorted" has the tokens of a cell together and cells in lexicographic order:
+    with few tokens, shared counts are known early and the variance is far lower. After each token
+    `n_moves` processed ones, chosen at random, are rejuvenated. `keep_history` is for samples of
+    allocations and for moves. `on_progress` is given the tokens processed since its last call.
     """
     cells = np.arange(len(plan.observed.counts), dtype=np.int32)
     cell_of_token = np.repeat(cells, plan.observed.counts)
