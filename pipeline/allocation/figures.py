@@ -1,22 +1,16 @@
 """Figures of `allocate`: evidence against rank, effective sample sizes, factors."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from evaluation.allocation.marginal_estimate import TimedMarginal
+from pipeline.allocation.factors import Factors
 from pipeline.figures.style import BLUE, HEAT_MAP, INK, LINES, MUTED, VERMILION, series_style
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from evaluation.allocation.marginal_estimate import TimedMarginal
-    from pipeline.allocation.factors import Factors
-
-    Draw = Callable[[Any], None]
+Draw = Callable[[Any], None]
 
 MAX_LABELS = 30  # Labels shown on an axis; of longer axes the most probable values
 MAX_TABLES = 12

@@ -1,13 +1,11 @@
 """Article store to corpus: tokens, bigrams, vocabulary, counts."""
 
-from __future__ import annotations
-
 import logging
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora import (
     ArticleStore,
@@ -19,25 +17,21 @@ from corpora import (
     TokenStore,
     model_for_store,
 )
+from corpora.articles.manifest import ShardEntry
 from corpora.articles.remote import is_url
 from corpora.corpus import build_corpus_of_bags
 from corpora.errors import CorpusFormatError
 from corpora.files import sha256_of
 from corpora.tokens.model_choice import meaning
 from corpora.tokens.spacy_model import BLANK
+from corpora.tokens.workers import Workers
 from corpora.vocabulary import Removed, vocabulary_from
+from pipeline.cluster.cluster import Cluster
 from pipeline.progress import Progress
+from pipeline.runs.run_directory import RunDirectory
 from pipeline.settings import TrainSettings
 from pipeline.text.counting import CountingPasses, TrainingPart, bigrams_of
 from pipeline.text.settings import bigram_patterns, text_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from corpora.articles.manifest import ShardEntry
-    from corpora.tokens.workers import Workers
-    from pipeline.cluster.cluster import Cluster
-    from pipeline.runs.run_directory import RunDirectory
 
 logger = logging.getLogger(__name__)
 

@@ -1,9 +1,7 @@
 """Held-out documents: those that no run has learned from."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,15 +10,11 @@ from corpora.formats import UnknownFormatError, format_of, read_corpus
 from corpora.formats.vocabulary_file import find_vocabulary
 from corpora.split import article_keys
 from corpora.string_column import StringColumn
+from pipeline.cluster.cluster import Cluster
 from pipeline.errors import UsageError, check_exists
+from pipeline.runs.loaded_run import LoadedRun
+from pipeline.settings import EvaluateSettings, TrainSettings
 from pipeline.text.documents import count_with
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipeline.cluster.cluster import Cluster
-    from pipeline.runs.loaded_run import LoadedRun
-    from pipeline.settings import EvaluateSettings, TrainSettings
 
 
 @dataclass(frozen=True, eq=False)
