@@ -249,9 +249,7 @@ def build_corpus_on_disk(
 
 
 def build_corpus_of_bags(path: PathLike, bags: Iterable[Bags], vocabulary: Sequence[str]) -> Corpus:
-    """Write the same as `build_corpus_on_disk`, from `counting.BagsOfBlock` of all blocks, in
-    order.
-    """
+    """Write the same as `build_corpus_on_disk`, from `counting.BagsOfBlock` of all blocks."""
     with CorpusWriter(path, vocabulary) as writer:
         for each in bags:
             writer.append(each)

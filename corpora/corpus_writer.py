@@ -56,9 +56,7 @@ class CorpusWriter:
         return self
 
     def append(self, bags: Bags) -> None:
-        """Append documents. Raises ValueError if the counts are not sorted, or the shapes do not
-        fit.
-        """
+        """Append documents. Raises ValueError if counts are not sorted, or shapes do not fit."""
         counts = bags.counts
         n_docs, n_words = counts.shape
         if n_words != len(self._vocabulary) or not counts.has_canonical_format:

@@ -42,9 +42,7 @@ def writer_lock(directory: PathLike) -> Iterator[None]:
 
 
 def lock_holder(directory: PathLike) -> int | None:
-    """Process id of the holder of the lock of `directory`; None if it is free, 0 if unknown.
-    Creates no file.
-    """
+    """Process id of the holder of the lock; None if it is free, 0 if unknown. Creates no file."""
     try:
         descriptor = os.open(Path(directory) / "lock", os.O_RDONLY)
     except (FileNotFoundError, NotADirectoryError):

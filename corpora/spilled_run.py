@@ -24,9 +24,7 @@ CHUNK = 2048  # Entries of a run that are read at a time
 
 
 class SpillFile:
-    """A temporary file without a name, which is gone when closed or when its process ends, in
-    `directory` or the system's temporary directory.
-    """
+    """A temporary file in `directory` or the system's, gone when closed or its process ends."""
 
     def __init__(self, directory: PathLike | None = None) -> None:
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115

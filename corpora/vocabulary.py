@@ -22,9 +22,7 @@ SHOWN = 20  # Number of too common words that `Removed` lists
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """Thresholds on document frequency, the number of documents that contain a word. Raises
-    ValueError if one is out of range.
-    """
+    """Thresholds on numbers of documents with a word. Raises ValueError if one is out of range."""
 
     no_below: int = 5  #: Smallest number of documents that contain a word.
     no_above: float = 0.5  #: Largest share of the documents that contain a word.
@@ -101,9 +99,7 @@ def vocabulary_from(
     directory: PathLike | None = None,
     on_pruned: "Callable[[Removed], None] | None" = None,
 ) -> tuple[str, ...]:
-    """Return the same as `learn_vocabulary`, with the same errors, from `FrequenciesOfBlock` of all
-    blocks, in any order.
-    """
+    """Return the same as `learn_vocabulary` from `FrequenciesOfBlock` of blocks in any order."""
     n_docs = n_training = 0
     with closing(WordCounts(most_words, directory)) as counts:
         for block in counted:

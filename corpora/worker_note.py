@@ -21,9 +21,7 @@ class WorkerNote:
         self._memory = multiprocessing.get_context("spawn").RawValue(_Layout)
 
     def write(self, text: str) -> None:
-        """Replace the text, truncated to `CAPACITY`. Characters without UTF-8 become question
-        marks.
-        """
+        """Replace the text, truncated to `CAPACITY`. Characters without UTF-8 become `?`."""
         data = text.encode(errors="replace")
         if len(data) > CAPACITY:
             data = _cut(data, CAPACITY - len(ELLIPSIS.encode())) + ELLIPSIS.encode()

@@ -65,9 +65,7 @@ class Worker:
             self.connection.send_bytes(data)
 
     def receive(self) -> tuple[BaseException | None, Any]:
-        """Return the worker's answer: (error, None) or (None, result). Raises EOFError if it has
-        died.
-        """
+        """Return the worker's answer, (error, None) or (None, result). EOFError means it died."""
         try:
             answer = self.connection.recv_bytes()
         except OSError as truncated:  # the stream ended in the middle of a message
@@ -141,9 +139,7 @@ def _end_with_parent() -> None:
 
 
 def _use_one_thread() -> None:
-    """Limit BLAS and OpenMP to one thread: loaded libraries directly, later ones by the
-    environment.
-    """
+    """Limit BLAS and OpenMP to one thread: loaded libraries, and by the environment later ones."""
     # Not at the top, as the parent does not need it.
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped] # noqa: PLC0415
 

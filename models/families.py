@@ -27,9 +27,7 @@ def model_names() -> tuple[str, ...]:
 
 
 def trainer_for(settings: Mapping[str, Any]) -> TrainerSpec:
-    """Return the trainer that settings of training, by name, select.
-    Raises ValueError if there is no such trainer.
-    """
+    """Return the trainer that settings of training select by name, or raise ValueError."""
     for trainer in trainers():
         if trainer.is_asked_for(settings):
             return trainer
@@ -42,9 +40,7 @@ def topics_kinds() -> dict[str, type[TopicWords]]:
 
 
 def family_of(topics: TopicWords) -> str:
-    """Return the name of these topics' class in saved models.
-    Raises TypeError if no family has such topics.
-    """
+    """Return the name of these topics' class in saved models. Raises TypeError if there is none."""
     for name, kind in topics_kinds().items():
         if isinstance(topics, kind):
             return name

@@ -59,9 +59,7 @@ class TopicWords:
         return word_topic
 
     def top_words(self, n: int = 10) -> NDArray[np.intp]:
-        """Return the indices (K, n) of the heaviest words of each topic; equal ones in vocabulary
-        order.
-        """
+        """Return indices (K, n) of the heaviest words of each topic; ties in vocabulary order."""
         return np.argsort(-self.topic_word, axis=1, kind="stable")[:, :n]
 
     @property

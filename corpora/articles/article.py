@@ -40,9 +40,7 @@ class Article:
 
 
 def heading_of(line: str) -> tuple[int, str]:
-    """Return level and title of a heading line such as `== History ==`, levels 2 to 6; level 0 if
-    the line is not a heading.
-    """
+    """Return level (2 to 6) and title of a heading, `== History ==`; level 0 for other lines."""
     line = line.strip()
     left, right = len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("="))
     level = min(left, right, 6)

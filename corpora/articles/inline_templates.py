@@ -52,9 +52,7 @@ Show = Callable[[str, Arguments], str | None]
 
 
 def show_templates(text: str) -> str:
-    """Return `text` with each template replaced by the text it shows, or by `CUT`; braces without a
-    partner stay. Takes linear time on any input.
-    """
+    """Return `text` with each template as the text it shows, or `CUT`; linear time on any input."""
     levels: list[list[str]] = [[]]  # pieces of text in each open template
     openers: list[str] = []
     heights = [0]  # nesting depth of the kept templates inside each open one

@@ -63,9 +63,7 @@ def path_of(path: PathLike) -> Path:
 
 
 def check_url(url: str) -> None:
-    """Raise CorpusFormatError if a URL is no directory's or holds a secret; the message does not
-    repeat it.
-    """
+    """Raise CorpusFormatError, not repeating the URL, if it is no directory's or holds a secret."""
     scheme, _, rest = url.partition(MARK)
     if "@" in rest.partition("/")[0] and scheme in ("http", "https", "ftp", "sftp"):
         raise CorpusFormatError(

@@ -50,9 +50,7 @@ def check_article(article: Article) -> None:
 
 
 def pack_shard(articles: Sequence[Article]) -> bytes:
-    """The shard that holds `articles`; equal articles give equal bytes. Raises as `check_article`
-    does.
-    """
+    """The shard of `articles`; equal articles give equal bytes. Raises as `check_article` does."""
     keys = [(article.language, article.page_id) for article in articles]
     packed = io.BytesIO()
     with gzip.GzipFile("", "wb", compresslevel=LEVEL, fileobj=packed, mtime=0) as stream:
@@ -64,9 +62,7 @@ def pack_shard(articles: Sequence[Article]) -> bytes:
 
 
 def read_keys(data: bytes, name: str = "shard") -> list[tuple[str, int]]:
-    """(language, page_id) of each article of a shard, in order; the articles are not decompressed.
-    Raises what `read_articles` does, of the header alone.
-    """
+    """(language, page_id) of a shard's articles, from the header; errors as `read_articles`."""
     return _read_header(gzip.GzipFile(fileobj=io.BytesIO(data)), name)
 
 

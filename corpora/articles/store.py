@@ -79,17 +79,13 @@ class ArticleStore:
         return {key for entry in self.entries for key in stored_keys(self.path, entry)}
 
     def sites(self) -> set[tuple[str, str]]:
-        """(language, site such as `https://en.wikipedia.org`) of the wikis that articles are from,
-        as ATTRIBUTION says.
-        """
+        """(language, site as `https://en.wikipedia.org`) of the articles' wikis, by ATTRIBUTION."""
         known = read_attribution(self.path / attribution.FILE)
         sources = known.sources if known else ()
         return {(source.language, source.site) for source in sources if source.site}
 
     def read_shard(self, entry: ShardEntry) -> Iterator[Article]:
-        """The articles of one shard. Raises CorpusFormatError if it is missing or not the stored
-        one.
-        """
+        """The articles of a shard. Raises CorpusFormatError if it is missing or another one."""
         data = stored_bytes(self.path, entry)
         return read_articles(data, str(shard_path(self.path, entry)))
 

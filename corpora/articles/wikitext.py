@@ -133,9 +133,7 @@ def literal(text: str) -> str:
 
 
 def pairs(tokens: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """Yield start of the opener and end of the closer of each pair, inner pairs first; what has no
-    partner is skipped.
-    """
+    """Yield start of opener and end of closer of each pair, inner pairs first; skip others."""
     openers: list[int] = []
     for token in tokens.finditer(text):
         if token["open"]:

@@ -45,9 +45,7 @@ class ArticleWriter:
         self._shard_size = shard_size
         self._closed = False
         self._pending: dict[Key, tuple[int, Article]] = {}
-        """Articles that wait, each with its number in the store; the manifest may already have
-        some.
-        """
+        """Articles that wait, each with its number in the store; some may be in the manifest."""
         self._pending_since: float | None = None
         self._tail = self._checked_tail()
         self._n_before = self._tail.n_articles

@@ -60,9 +60,7 @@ def read_ldac(path: PathLike, vocabulary: PathLike | None = None) -> Corpus:
 
 
 def write_ldac(corpus: Corpus, path: PathLike) -> None:
-    """Write the counts to `path`, compressed as it ends, and the vocabulary beside it. Raises what
-    `beside_vocabulary` does.
-    """
+    """Write `path`, compressed as it ends, and the vocabulary beside; see `beside_vocabulary`."""
     counts = corpus.counts
     with beside_vocabulary(corpus, path) as stream:
         for d in range(corpus.n_docs):

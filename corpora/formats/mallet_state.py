@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class MalletState:
-    """Topic of every token of a corpus. Words are in the order of their type index. Raises
-    ValueError if shapes disagree, or an index is out of range.
-    """
+    """Topic of each token; words in order of type index. Raises ValueError if arrays disagree."""
 
     doc_of: NDArray[np.int32]  #: (n_tokens,) document of each token, in ascending order.
     position_of: NDArray[np.int32]  #: (n_tokens,) position in the document.

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TopicKeys:
-    """Top words of topics. Raises ValueError if shapes disagree or alpha is not positive and
-    finite.
-    """
+    """Top words of topics. Raises ValueError if shapes disagree or alpha is not in (0, ∞)."""
 
     alpha: NDArray[np.float64]  #: (n_topics,) Dirichlet parameters.
     words: tuple[tuple[str, ...], ...]

@@ -47,9 +47,7 @@ def read_matrix_market(path: PathLike, vocabulary: PathLike | None = None) -> Co
 
 
 def write_matrix_market(corpus: Corpus, path: PathLike) -> None:
-    """Write the matrix to `path`, compressed as it ends, and the vocabulary beside it. Raises what
-    `beside_vocabulary` does.
-    """
+    """Write `path`, compressed as it ends, and the vocabulary beside; see `beside_vocabulary`."""
     with beside_vocabulary(corpus, path) as stream:
         sizes = f"{corpus.n_docs} {corpus.n_words} {corpus.counts.nnz}"
         stream.write(BANNER + f"\n{sizes}\n".encode())

@@ -54,9 +54,7 @@ def number_table(
 
 
 def checked(field: bytes, column: Column, reader: LineReader, number: int) -> int:
-    """Return the whole number in `field` of line `number`; CorpusFormatError if it is none or out
-    of the range of `column`.
-    """
+    """Return the whole number in `field`; CorpusFormatError if it is none or out of range."""
     value = -1
     if field.removeprefix(b"+").isdigit() and len(field) <= MAX_DIGITS:
         value = int(field)

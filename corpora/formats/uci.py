@@ -32,9 +32,7 @@ def read_uci(path: PathLike, vocabulary: PathLike | None = None) -> Corpus:
 
 
 def write_uci(corpus: Corpus, path: PathLike) -> None:
-    """Write the docword file `path`, compressed as it ends, and the vocabulary beside it. Raises
-    what `beside_vocabulary` does.
-    """
+    """Write `path`, compressed as it ends, and the vocabulary beside; see `beside_vocabulary`."""
     with beside_vocabulary(corpus, path) as stream:
         stream.write(f"{corpus.n_docs}\n{corpus.n_words}\n{corpus.counts.nnz}\n".encode())
         write_triplets(stream, corpus.counts)

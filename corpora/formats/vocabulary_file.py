@@ -27,9 +27,7 @@ def stem_of(path: PathLike) -> str:
 
 
 def find_vocabulary(path: PathLike) -> Path:
-    """Return the vocabulary file beside the counts in `path`; FileNotFoundError lists the usual
-    names.
-    """
+    """Return the vocabulary file of the counts in `path`; FileNotFoundError lists usual names."""
     candidates = vocabulary_candidates(path)
     for beside in candidates:
         if beside.is_file():

@@ -30,17 +30,13 @@ STARTS = ("piece_start", "section_start", "article_start")
 
 
 def save_annotated(articles: AnnotatedArticles, path: PathLike, shard_sha256: str) -> None:
-    """Write a file, whole or not at all; see `annotated_bytes`. Raises OSError if it cannot be
-    written.
-    """
+    """Write a file atomically; see `annotated_bytes`. Raises OSError if it cannot be written."""
     with atomic_write(path) as stream:
         stream.write(annotated_bytes(articles, shard_sha256))
 
 
 def annotated_bytes(articles: AnnotatedArticles, shard_sha256: str) -> bytes:
-    """Return the content of the file; equal annotations of the shard with this SHA-256 give equal
-    files.
-    """
+    """Return the file's content; equal annotations of an equal shard give equal files."""
     arrays: dict[str, NDArray[Any]] = {
         "version": np.array(FORMAT_VERSION),
         "shard": _packed([shard_sha256]),
@@ -71,9 +67,7 @@ def load_annotated(path: PathLike, shard_sha256: str) -> AnnotatedArticles:
 
 
 def annotated_from(stored: bytes, path: PathLike, shard_sha256: str) -> AnnotatedArticles:
-    """Parse the bytes of the file at `path`, maybe of another machine; raises as `load_annotated`
-    does.
-    """
+    """Parse the bytes of the file at `path`, maybe of another machine; see `load_annotated`."""
     content, digest = stored[:-32], stored[-32:]
     if hashlib.sha256(content).digest() != digest:
         raise CorpusFormatError(f"{path}: the annotation is damaged; delete the file to redo it")

@@ -155,9 +155,7 @@ class Bigrams:
         )
 
     def first_of_pairs(self, block: TokenBlock) -> NDArray[np.int64]:
-        """Indices into `block.word_of`, ascending, of the first words of the joined pairs; the
-        second word of each stands just behind.
-        """
+        """Ascending indices into `block.word_of` of the first words of joined pairs."""
         if not self.scores:
             return np.zeros(0, dtype=np.int64)
         index, is_first, is_second, pair_keys = self._lookup
@@ -192,9 +190,7 @@ class Bigrams:
 
     @classmethod
     def load(cls, path: PathLike) -> Bigrams:
-        """Load a file that `save` wrote. Raises CorpusFormatError with the number of a malformed
-        line.
-        """
+        """Load a file that `save` wrote. CorpusFormatError has the number of a malformed line."""
         scores: dict[tuple[str, str], float] = {}
         rule: dict[str, Any] = {}
         for number, line in enumerate(io.BytesIO(Path(path).read_bytes()), start=1):

@@ -29,13 +29,9 @@ class TokenBlock:
     doc_ids: tuple[str, ...]
     titles: tuple[str, ...]
     pos_of: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
-    """Aligned with `word_of`: indices into `annotation.PARTS_OF_SPEECH`, 0 at BREAK or if not
-    known.
-    """
+    """Aligned with `word_of`: indices into `annotation.PARTS_OF_SPEECH`, 0 at BREAK or unknown."""
     continues_chunk: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    """Aligned with `word_of`: whether in the noun chunk of the word just before; False if not
-    known.
-    """
+    """Aligned with `word_of`: whether in the noun chunk of the word before; False if unknown."""
 
     def __post_init__(self) -> None:
         for name in ("pos_of", "continues_chunk"):

@@ -13,16 +13,12 @@ SEPARATORS: Final = ("\n\n", "\n", " ")
 
 
 def pieces_of(text: str) -> Iterator[str]:
-    """`text` less its headings, in stripped, non-empty pieces of at most `MAX_PIECE` characters.
-    Halves of surrogate pairs become question marks.
-    """
+    """`text` less headings, in stripped, non-empty pieces of up to `MAX_PIECE` characters."""
     return (piece for _, piece in placed_pieces(text))
 
 
 def placed_pieces(text: str) -> Iterator[tuple[int, str]]:
-    """The same pieces, each with where it begins in `without_headings(text)`, where it has as many
-    characters.
-    """
+    """The same pieces, each with its place in `without_headings(text)`, where it is as long."""
     text = without_headings(text).encode(errors="replace").decode().rstrip()
     start = len(text) - len(text.lstrip())
     while len(text) - start > MAX_PIECE:

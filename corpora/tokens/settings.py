@@ -13,9 +13,7 @@ UNIVERSAL_PARTS_OF_SPEECH = (
 
 @dataclass(frozen=True, slots=True)
 class TextSettings:
-    """Settings of kept lemmas and of documents. Lists become tuples. Raises ValueError if a setting
-    is out of range.
-    """
+    """Settings of kept lemmas and documents; lists become tuples. Raises ValueError if invalid."""
 
     spacy_model: str = ""
     """A package, a path, `blank:CODE` (see `spacy_model`), or empty for the small English model."""

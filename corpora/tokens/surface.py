@@ -29,9 +29,7 @@ class Surface:
 
 
 def text_of(article: Article, doc_id: str) -> str | None:
-    """The text of the article or, if `doc_id` is as `en:12#3`, of its third section; None if it has
-    none.
-    """
+    """The text of the article or, for `en:12#3`, of its third section; None if there is none."""
     number = doc_id.partition("#")[2]
     if not number:
         return article.text

@@ -33,8 +33,7 @@ class PartitionEstimate:
     sampling, NaN for a single sample."""
     method: str
     direction: PartitionDirection
-    """"unbiased" holds for exp A_L: its logarithm is too low by about half the squared standard
-    error."""
+    """If it is "unbiased", exp A_L is: A_L is too low by half the squared standard error."""
     length: int  #: L.
     effective_sample_size: float = float("nan")
     """(Σw)² / Σw² of the importance weights; NaN without samples."""

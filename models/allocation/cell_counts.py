@@ -92,9 +92,7 @@ class CellCounts:
         return made
 
     def dense(self) -> Ints:
-        """The tensor as an array, of `shape`.
-        Raises ValueError if an index was not observed of some tokens.
-        """
+        """The tensor as an array of `shape`. Raises ValueError if tokens lack an index."""
         if (self.cells == MISSING).any():
             raise ValueError("some tokens were not wholly observed: they have no place in an array")
         X = np.zeros(self.shape, dtype=np.int64)

@@ -17,9 +17,7 @@ from models.lda.topics import LDATopics
 
 
 def is_lda_graph(model: AllocationModel) -> bool:
-    """Whether the graph is i ← k → j, i → k → j or i ← k ← j, with k hidden, i and j visible.
-    Two tables that are one (`symmetric_nmf`) are another model.
-    """
+    """Whether the graph is i ← k → j, i → k → j or i ← k ← j, with k hidden and no shared table."""
     if len(model.indices) != 3 or len(model.hidden) != 1 or model.tied:
         return False
     (topic,) = model.hidden

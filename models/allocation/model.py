@@ -101,9 +101,7 @@ class AllocationModel(StandardGraphs):
         return list(dict.fromkeys(groups))
 
     def pseudo_counts(self, name: str) -> Floats:
-        """Dirichlet parameters (eq. 3.3: α_fa(n)) of the table of an index and all that are tied to
-        it.
-        """
+        """Dirichlet parameters (eq. 3.3: α_fa(n)) of the table of an index and all tied to it."""
         group = next(group for group in self.table_groups() if name in group)
         if self.prior is not None:
             given: Floats = self.prior[group[0]]

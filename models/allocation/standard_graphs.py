@@ -30,9 +30,7 @@ class StandardGraphs:
 
     @classmethod
     def nmf(cls, I: int, J: int, K: int, a: float = 1.0, b: float | None = None) -> Self:  # noqa: E741
-        """KL-NMF of an I × J matrix of rank K: i ← k → j, "k" hidden (fig. 7a); word, topic,
-        document.
-        """
+        """KL-NMF of an I × J matrix, rank K: i ← k → j, "k" hidden (fig. 7a): word, topic, text."""
         _check_sizes(I=I, J=J, K=K)
         return cls({"k": (), "i": ("k",), "j": ("k",)}, {"k": K, "i": I, "j": J}, "ij", a, b)
 

@@ -111,9 +111,7 @@ class Table:
         return not self.inner_axes
 
     def log_rising(self, counts: Ints) -> float:
-        """Sum over cells of log Γ(α + S) - log Γ(α), times the power, for counts S (n_rows,
-        n_columns).
-        """
+        """Sum over cells of log Γ(α + S) - log Γ(α), times the power, for S (n_rows, n_columns)."""
         alpha = np.broadcast_to(self.alpha, counts.shape).ravel()
         terms = np.zeros(counts.size)
         log_rising_factorials(np.ascontiguousarray(alpha), counts.ravel(), terms)

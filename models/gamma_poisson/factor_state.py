@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class KLNMFState:
-    """State of a run, from which it continues to the same bits. Arrays are replaced, never written
-    to.
-    """
+    """A run's state, from which it continues to the same bits. Arrays are replaced, not changed."""
 
     doc_topic: Floats  #: (D, K), not negative. In the literature this is Θ or W.
     word_topic: Floats

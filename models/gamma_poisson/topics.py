@@ -87,9 +87,7 @@ class GammaPoissonTopics(TopicWords):
         )
 
     def thinned(self, share: float) -> Self:
-        """The model of documents of whose tokens each is kept with probability `share`, in (0, 1].
-        Raises ValueError if `share` is not in (0, 1].
-        """
+        """The model of tokens kept with probability `share`; ValueError if it is not in (0, 1]."""
         if not 0 < share <= 1:
             raise ValueError(f"share must be above 0 and at most 1, found {share}")
         return type(self)(share * self.topic_word, self.shape, self.probability)

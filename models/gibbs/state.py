@@ -56,9 +56,7 @@ class GibbsLDAStep:
 
 
 def mean_topics(state: GibbsLDAState, tokens_by_word: Ints32) -> LDATopics:
-    """Return topics averaged over the samples so far, or those of the assignment before any.
-    `tokens_by_word` (V, K) is n_kw of the present assignment.
-    """
+    """Return topics averaged over the samples so far; before any, those of `tokens_by_word`."""
     if state.n_samples:
         return LDATopics.from_weights(state.topic_word_sum.T, state.alpha)
     return LDATopics.from_weights((tokens_by_word + state.eta[:, None]).T, state.alpha)

@@ -260,9 +260,7 @@ def kmeans_labels(counts: sparse.csr_array, n_clusters: int, seed: int) -> Ints:
 
 
 def filled(labels: Ints, scores: Floats) -> Ints:
-    """Labels (D,) with the ten documents of the highest score in a cluster that has none.
-    They are taken from clusters that keep one at least.
-    """
+    """Labels (D,) with ten documents of high score in each empty cluster; none becomes empty."""
     labels = labels.copy()
     n_clusters = scores.shape[1]
     for k in range(n_clusters):
@@ -279,9 +277,7 @@ def filled(labels: Ints, scores: Floats) -> Ints:
 
 
 def filled_documents(counts: sparse.csr_array) -> sparse.csr_array:
-    """The documents of counts (D, V) that have a token, as int64 without zeros.
-    Fractions are rounded by `whole_numbers`, each document by itself.
-    """
+    """Documents of counts (D, V) with a token, as int64, no zeros; fractions by `whole_numbers`."""
     n_tokens = counts.sum(axis=1, dtype=np.float64)
     if n_tokens.max(initial=0.0) > MAX_TOKENS:
         raise ValueError(

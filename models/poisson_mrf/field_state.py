@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind", bound="LPMRFModel")
 Stage = Literal["mixture", "lda", "multinomial", "fields", "done"]
-"""Clusters of documents, topics of tokens or most probable splits without interactions, then with.
-"""
+"""Clusters of documents, topics of tokens or likeliest splits without interactions, then with."""
 MODEL_ARRAYS = (
     *("topic_word", "edge_topic", "edge_words", "edge_weight"),
     *("half_length", "log_partition", "prior"),
@@ -37,9 +36,7 @@ def _no_ints() -> Ints:
 
 @dataclass
 class PoissonMRFState:
-    """State of a run, from which it continues to the same bits. Arrays are replaced, never written
-    to.
-    """
+    """A run's state, from which it continues to the same bits. Arrays are replaced, not changed."""
 
     assignment: NDArray[Any]
     """Cluster of each document with a token (D,), split of each entry of the counts (nnz, K), or

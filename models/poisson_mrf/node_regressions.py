@@ -114,9 +114,7 @@ def fit_path(
 
 
 def largest_penalty(counts: Any) -> float:
-    """The smallest λ at which no regression has a coefficient: the largest absolute covariance of
-    words.
-    """
+    """The smallest λ at which no regression has a coefficient: the largest absolute covariance."""
     matrix = _float_counts(counts)
     n_docs, n_words = matrix.shape
     columns, total = matrix.tocsc(), np.asarray(matrix.sum(axis=0)).ravel()

@@ -98,9 +98,7 @@ def partition_table(
 
 
 def checked_partition(kind: str) -> str:
-    """Return one of `PARTITIONS`; "grown" is the former name of "smc".
-    Raises ValueError if there is no such kind.
-    """
+    """Return one of `PARTITIONS`, or raise ValueError; "grown" is the former name of "smc"."""
     if kind == "grown":
         warnings.warn('partition "grown" is now "smc"', DeprecationWarning, stacklevel=3)
         return "smc"

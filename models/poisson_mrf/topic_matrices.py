@@ -154,9 +154,7 @@ def _whole_counts(counts: Any, n_words: int) -> sparse.csr_array:
 
 
 def _checked_start(start: Any, documents: sparse.csr_array, n_topics: int) -> Ints32:
-    """A copy of `start` (nnz, K). Raises ValueError, naming an entry, if it does not share out the
-    counts.
-    """
+    """A copy of `start` (nnz, K). Raises ValueError, naming an entry that is not shared out."""
     split = np.asarray(start)
     if split.shape != (documents.nnz, n_topics):
         raise ValueError(

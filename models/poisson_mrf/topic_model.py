@@ -26,8 +26,7 @@ STAGES = {"moves": ("mixture", "multinomial", "fields"), "gibbs": ("lda", "field
 PRIOR_ITERATIONS = 20  # Steps of alpha in each round
 FIRST_ALPHA, FIRST_ETA = 0.1, 0.1
 GIBBS_ROUNDS = 3
-"""Default rounds with interactions: more did not make held-out documents of Classic3 more probable.
-"""
+"""Default rounds with interactions: more gave held-out documents of Classic3 no gain."""
 DOCUMENT_BLOCK = 64  # Documents of a task, with a stream of random numbers
 
 

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corpora import ArticleStore, CorpusFormatError
 from corpora.articles.article import without_headings
+from evaluation.arrays import Ints
 from pipeline.downloads.download import download
 from pipeline.runs.run_directory import SAMPLE_STORE
 from pipeline.settings import DownloadSettings
 
-Ints = NDArray[np.int64]
 logger = logging.getLogger(__name__)
 LETTERS = string.ascii_uppercase
 SAMPLE = "sample"

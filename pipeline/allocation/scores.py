@@ -15,13 +15,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from evaluation.allocation.marginal_estimate import TimedMarginal
+from evaluation.arrays import Floats
 from pipeline.allocation.candidates import Candidate, model_name
 
-Floats = NDArray[np.float64]
 ERRORS_APART = 2.0  # Standard errors by which a difference counts as significant
 FEW_PARTICLES = 10.0  # Effective sample size below which a standard error is not trusted
 MAX_NAMES = 4

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from evaluation.arrays import Floats
 
 SEED = 0
 LINK = 46.0  # Median length of a link before labels are pushed apart, in units of boxes (points)

@@ -24,6 +24,7 @@ from corpora.articles.shard_file import stored_keys
 from corpora.errors import CorpusFormatError, MissingModelError, UnsuitableModelError
 from corpora.row_blocks import tokens_of_documents
 from corpora.tokens.surface import Surface, surface, text_of
+from evaluation.arrays import Floats, Ints
 from models.families import Topics
 from pipeline.report.article_names import ArticleNames
 from pipeline.report.sections import DocumentsSection, ShownDocument
@@ -101,7 +102,7 @@ def documents_section(
     return DocumentsSection(tuple(shown), part.n_docs)
 
 
-def chosen_documents(lengths: NDArray[np.integer], number: int) -> NDArray[np.int64]:
+def chosen_documents(lengths: NDArray[np.integer], number: int) -> Ints:
     """Return the ascending indices of `number` documents, given their numbers of known words (D,).
 
     Evenly spaced among those with enough words; the longest if too few have enough.
@@ -113,9 +114,7 @@ def chosen_documents(lengths: NDArray[np.integer], number: int) -> NDArray[np.in
     return np.sort(longest[lengths[longest] > 0])
 
 
-def word_topics(
-    topics: Topics, proportions: NDArray[np.float64], words: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def word_topics(topics: Topics, proportions: Floats, words: Ints) -> tuple[Ints, Floats]:
     """Return the most probable topic (n,) of each word of a document, and its probability (n,).
 
     The head of this file names the approximations. `proportions` (K,) are θ_d, `words` (n,) are

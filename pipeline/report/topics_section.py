@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from corpora.errors import CorpusFormatError
 from corpora.row_blocks import tokens_of_documents
 from evaluation import relevance, relevant_words, topic_distances, topic_map, topics_of_words
+from evaluation.arrays import Floats, Ints
 from evaluation.topics.typical_documents import SHORT
 from pipeline.report.article_names import ArticleName
 from pipeline.report.sections import TopicRow, TopicsSection, TypicalArticle
@@ -124,7 +125,7 @@ class TypicalDocuments:
     They come block by block; `n_documents` are found for each topic.
     """
 
-    def __init__(self, n_tokens: NDArray[np.int64], n_topics: int, n_documents: int) -> None:
+    def __init__(self, n_tokens: Ints, n_topics: int, n_documents: int) -> None:
         known = n_tokens[n_tokens > 0]
         self._least = int(np.quantile(known, SHORT, method="lower")) if len(known) else 1
         self._n_tokens, self._n = n_tokens, n_documents
@@ -132,7 +133,7 @@ class TypicalDocuments:
         """Typical documents of each topic, those with the largest share of it first."""
         self.shares = [np.zeros(0) for _ in range(n_topics)]  # Share of the topic in each of them
 
-    def add(self, first: int, shares: NDArray[np.float64]) -> None:
+    def add(self, first: int, shares: Floats) -> None:
         """Add the shares (n, K) of the documents from number `first` on."""
         n_tokens = self._n_tokens[first : first + len(shares)]
         considered = np.flatnonzero(n_tokens >= max(self._least, 1))
@@ -149,10 +150,7 @@ class TypicalDocuments:
 
 
 def _label(
-    vocabulary: tuple[str, ...],
-    probability: NDArray[np.float64],
-    share: NDArray[np.float64],
-    words: NDArray[np.intp],
+    vocabulary: tuple[str, ...], probability: Floats, share: Floats, words: NDArray[np.intp]
 ) -> str:
     found = relevance(probability[words], share[words] / share.sum(), LABEL_WEIGHT)
     named = words[np.argsort(-found, kind="stable")][:LABEL_WORDS]
@@ -160,7 +158,7 @@ def _label(
 
 
 def _topics_of(
-    probability: NDArray[np.float64], prevalence: NDArray[np.float64]
+    probability: Floats, prevalence: Floats
 ) -> tuple[tuple[tuple[int, float], ...], ...]:
     """Return the most probable topics, with probabilities, of each word of `probability` (K, …)."""
     if not probability.size:

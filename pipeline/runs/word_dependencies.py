@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.arrays import Bools, Floats, Ints
 from models import SavedModel
 
 N_DEPENDENCIES = 10  # Dependencies of each sign that are shown by default
@@ -60,19 +61,17 @@ def strongest_dependencies(
     return found
 
 
-def _largest(values: NDArray[np.float64], admitted: NDArray[np.bool_], n: int) -> NDArray[np.intp]:
+def _largest(values: Floats, admitted: Bools, n: int) -> NDArray[np.intp]:
     """Indices of the `n` largest admitted values, largest first."""
     places = np.flatnonzero(admitted)
     return places[np.argsort(-values[places], kind="stable")[:n]]
 
 
-def _effect(
-    words: NDArray[np.int64], weight: NDArray[np.float64], word_probability: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _effect(words: Ints, weight: Floats, word_probability: Floats) -> Floats:
     """Φ_st √(p_s p_t), shape (E,): the correlation of x_s and x_t to first order in Φ, over 2 ω L.
 
     Without Φ the counts are nearly Poisson with mean and variance L p; with Φ their covariance is
     2 ω Φ_st L p_s L p_t.
     """
-    effect: NDArray[np.float64] = weight * np.sqrt(word_probability[words].prod(axis=1))
+    effect: Floats = weight * np.sqrt(word_probability[words].prod(axis=1))
     return effect

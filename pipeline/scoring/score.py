@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corpora import Corpus, CorpusFormatError
 from corpora.row_blocks import row_blocks
 from evaluation import LikelihoodEstimate, ZeroProbabilityError, methods
+from evaluation.arrays import Bools
 from evaluation.estimate import Convention
 from evaluation.methods import scoring_of
 from evaluation.partial_estimate import PartialEstimate
@@ -195,9 +195,7 @@ def _scorer(settings: EvaluateSettings, named: LoadedModel, words: tuple[str, ..
     )
 
 
-def check_possible(
-    name: str, topics: Topics, is_used: NDArray[np.bool_], words: tuple[str, ...]
-) -> None:
+def check_possible(name: str, topics: Topics, is_used: Bools, words: tuple[str, ...]) -> None:
     """Refuse words of probability 0, by name.
 
     Raises ZeroProbabilityError if a word of the documents, `is_used` (words,), has no topic.

@@ -35,9 +35,7 @@ class Ruled:
 
 
 class AttributeRules:
-    """The table, filled as it is asked, of the pipeline's ruler. Raises UnsupportedPipelineError
-    for a pattern that this table does not support.
-    """
+    """The table of the pipeline's ruler. Raises UnsupportedPipelineError for unknown patterns."""
 
     def __init__(self, ruler: AttributeRuler) -> None:
         self._ruler = ruler

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evaluation.arrays import Floats
 from pipeline.figures.text_width import text_width
 
 Box = tuple[float, float, float, float]  # Left, right, bottom, top
@@ -35,16 +35,12 @@ class MapLabels:
     """
 
     def __init__(
-        self,
-        where: NDArray[np.float64],
-        radius: NDArray[np.float64],
-        room: Box,
-        sizes: tuple[float, float],
+        self, where: Floats, radius: Floats, room: Box, sizes: tuple[float, float]
     ) -> None:
         self._where, self._radius, self._room = where, radius, room
         self._smallest, self._largest = sizes
         self._taken: list[Box] = []
-        self._lines: list[NDArray[np.float64]] = []
+        self._lines: list[Floats] = []
 
     def inside(self, k: int, text: str) -> Placed | None:
         """Place `text` in the middle of circle `k` if it fits."""
@@ -107,19 +103,19 @@ class MapLabels:
         return bool((apart > 0).all())
 
 
-def _steps() -> Iterator[tuple[float, NDArray[np.float64]]]:
+def _steps() -> Iterator[tuple[float, Floats]]:
     for distance in DISTANCES:
         for degrees in sorted(DIRECTIONS, key=lambda each: min(each % 180, -each % 180)):
             angle = np.radians(degrees)
             yield distance, np.array([np.cos(angle), np.sin(angle)])
 
 
-def _box(x: float, y: float, half: NDArray[np.float64]) -> Box:
+def _box(x: float, y: float, half: Floats) -> Box:
     wide, high = float(half[0]) + 0.5, float(half[1]) + 0.5
     return x - wide, x + wide, y - high, y + high
 
 
-def _pair(point: NDArray[np.float64]) -> tuple[float, float]:
+def _pair(point: Floats) -> tuple[float, float]:
     x, y = point.tolist()
     return x, y
 
@@ -128,7 +124,7 @@ def _overlap(one: Box, other: Box) -> bool:
     return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
-def _is_on(lines: Iterable[NDArray[np.float64]], boxes: Iterable[Box]) -> bool:
+def _is_on(lines: Iterable[Floats], boxes: Iterable[Box]) -> bool:
     """Whether any line crosses any box."""
     boxes = list(boxes)
     return any(

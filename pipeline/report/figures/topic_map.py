@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from matplotlib.patches import Circle
 from matplotlib.text import Text
-from numpy.typing import NDArray
 
+from evaluation.arrays import Floats
 from pipeline.figures.style import GRID, INK, MUTED, label
 from pipeline.figures.write import Figure
 from pipeline.report.figures.map_labels import MapLabels
@@ -100,8 +100,8 @@ def _draw_topics(
     axes: Any,
     section: TopicsSection,
     labels: MapLabels,
-    where: NDArray[np.float64],
-    radius: NDArray[np.float64],
+    where: Floats,
+    radius: Floats,
     paper: _Paper,
 ) -> None:
     """Draw circles, numbers and names, the largest circles first, so that small ones are on top."""
@@ -142,18 +142,14 @@ def _name(row: TopicRow) -> str:
     return f"{row.number} {label(text, MAX_LETTERS)}"
 
 
-def _radii(shares: NDArray[np.float64], area: float, largest: float) -> NDArray[np.float64]:
+def _radii(shares: Floats, area: float, largest: float) -> Floats:
     """Return radii with areas proportional to `shares`, within all limits."""
     roots = np.sqrt(np.maximum(shares, 0) / max(float(shares.max()), 1e-12))
     most = float(np.sqrt(MAX_COVERED * area / (np.pi * max(float((roots**2).sum()), 1e-12))))
     return np.maximum(min(largest, most) * roots, MIN_RADIUS)
 
 
-def _placed(
-    places: NDArray[np.float64],
-    radius: NDArray[np.float64],
-    room: tuple[float, float, float, float],
-) -> NDArray[np.float64]:
+def _placed(places: Floats, radius: Floats, room: tuple[float, float, float, float]) -> Floats:
     """Scale places to points, equally in both directions, so that all circles are in `room`."""
     low, high = places.min(axis=0), places.max(axis=0)
     left, right, bottom, top = room
@@ -162,7 +158,7 @@ def _placed(
     if scale > 1e8:  # all at one place
         scale = 0.0
     middle = np.array([(left + right) / 2, (bottom + top) / 2])
-    placed: NDArray[np.float64] = middle + scale * (places - (low + high) / 2)
+    placed: Floats = middle + scale * (places - (low + high) / 2)
     return placed
 
 
@@ -170,7 +166,7 @@ class _Mark(Circle):
     """A circle and its number as one group of the SVG."""
 
     def __init__(
-        self, axes: Any, where: NDArray[np.float64], radius: float, gid: str, number: Text | None
+        self, axes: Any, where: Floats, radius: float, gid: str, number: Text | None
     ) -> None:
         super().__init__(tuple(where), radius, facecolor=_faded(MUTED), edgecolor=MUTED)
         self.set_linewidth(0.9)
