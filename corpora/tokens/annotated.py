@@ -32,7 +32,7 @@ class AnnotatedArticles:
     """(n_entries,) whether the token itself is a stop word of the model's language."""
     entry_of: NDArray[np.integer]  #: (n_tokens,) indices of entries.
     continues_chunk: NDArray[np.bool_]
-    """(n_tokens,) whether in the noun chunk of the token before; empty if there are no chunks."""
+    """(n_tokens,) whether in the noun chunk of the token before; empty if none were sought."""
     piece_start: NDArray[np.int64]
     """(n_pieces + 1,) piece i has the tokens from `piece_start[i]` to `piece_start[i + 1]`."""
     section_start: NDArray[np.int64]

@@ -36,7 +36,7 @@ class Annotation:
     text_start: NDArray[np.int64]
     """(n_texts + 1,) text t has the tokens from `text_start[t]` to `text_start[t + 1]`."""
     continues_chunk: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    """(n_tokens,) whether in the noun chunk of the token before; empty if there are no chunks."""
+    """(n_tokens,) whether in the noun chunk of the token before; empty if none were sought."""
 
     def __post_init__(self) -> None:
         n_tokens = len(self.lemma_of)

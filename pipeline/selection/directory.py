@@ -114,9 +114,8 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
             eta=eta_as_begun(begun, asked),
             seed=begun.seed if asked.seed is None else asked.seed,
         )
-        shared = (name for name in vars(begun) if name not in OF_ONE_RUN)
-        differing = (name for name in shared if getattr(same, name) != getattr(begun, name))
-        other = next(differing, None)
+        shared = [each for each in vars(begun) if each not in OF_ONE_RUN]
+        other = next((s for s in shared if getattr(same, s) != getattr(begun, s)), None)
         if other is None:
             return found
         if found.run_with_corpus() is None and (name or lock_holder(path) is None):
