@@ -70,7 +70,7 @@ class Paper:
     short: str
     citation: str
     url: str  # Empty if it has no address that stays
-    claims: tuple[str, ...]
+    claims: str  # One a line
     experiments: tuple[Experiment, ...]
     elsewhere: str = ""  # Other places where its figures are reproduced
 

@@ -17,18 +17,12 @@ PAPERS = (
         "and Monte Carlo Markov Chain Models for Latent Dirichlet Allocation of Wikipedia Corpus. "
         "Report, DSC180B, University of California San Diego, 2022.",
         "",
-        (
-            (
-                "Lemmas of nouns, adjectives, verbs and adverbs, without very rare and very common "
-                "words, make better topics than raw words."
-            ),
-            (
-                "E-steps that are capped at 5 or 10 rounds end sooner, at a held-out bound that is "
-                "no worse than those capped at 40 or 80."
-            ),
-            "Gibbs sampling reaches the same quality as variational Bayes, but takes longer.",
-            "Coherence is highest at about 25 topics.",
-        ),
+        "Lemmas of nouns, adjectives, verbs and adverbs, without very rare and very common words, "
+        "make better topics than raw words.\n"
+        "E-steps that are capped at 5 or 10 rounds end sooner, at a held-out bound that is no "
+        "worse than those capped at 40 or 80.\n"
+        "Gibbs sampling reaches the same quality as variational Bayes, but takes longer.\n"
+        "Coherence is highest at about 25 topics.",
         (trainers.EXPERIMENT, topics.EXPERIMENT),
         "Lemmas against raw words need texts, not counts: train them with --parts-of-speech. The "
         "number of words that topics need, by early stopping (Figure 17), is not reproduced; "
@@ -42,17 +36,11 @@ PAPERS = (
         "Wray Buntine: Estimating Likelihoods for Topic Models. In: Advances in Machine Learning, "
         "First Asian Conference on Machine Learning, ACML 2009, LNAI 5828, pp. 51–64. Springer.",
         "https://doi.org/10.1007/978-3-642-05224-8_6",
-        (
-            (
-                "The sequential left-to-right sampler (LRS) is unbiased for the probability of a "
-                "document, and more precise than all others."
-            ),
-            "The harmonic mean (HM) is far too high.",
-            (
-                "Mean-field importance sampling (MFI) and LRS choose the right number of topics; "
-                "the particle sampler (LR) does so less clearly, as it is slightly biased."
-            ),
-        ),
+        "The sequential left-to-right sampler (LRS) is unbiased for the probability of a "
+        "document, and more precise than all others.\n"
+        "The harmonic mean (HM) is far too high.\n"
+        "Mean-field importance sampling (MFI) and LRS choose the right number of topics; the "
+        "particle sampler (LR) does so less clearly, as it is slightly biased.",
         (table_1.EXPERIMENT, buntine_convergence.EXPERIMENT, model_selection.EXPERIMENT),
     ),
     Paper(
@@ -62,14 +50,10 @@ PAPERS = (
         "Left-to-right Algorithm for Likelihood Estimation in Gamma-Poisson Factor Analysis. In: "
         "Machine Learning and Knowledge Discovery in Databases, ECML PKDD 2018. Springer.",
         "https://doi.org/10.1007/978-3-030-10928-8_38",
-        (
-            (
-                "Left-to-right sampling with exact conditionals (L2R exact) is nearest to the "
-                "exact probabilities on six of six corpora, with sampled ones (L2R) next on four."
-            ),
-            "Direct sampling (DS) is too low on long documents, the harmonic mean (HM) too high.",
-            "A few hundreds of samples of L2R are enough.",
-        ),
+        "Left-to-right sampling with exact conditionals (L2R exact) is nearest to the exact "
+        "probabilities on six of six corpora, with sampled ones (L2R) next on four.\n"
+        "Direct sampling (DS) is too low on long documents, the harmonic mean (HM) too high.\n"
+        "A few hundreds of samples of L2R are enough.",
         (kl.EXPERIMENT, l2r_convergence.EXPERIMENT),
     ),
     Paper(
@@ -79,14 +63,10 @@ PAPERS = (
         "Bayesian Allocation Model: Inference by Sequential Monte Carlo for Nonnegative Tensor "
         "Factorizations and Topic Models using Pólya Urns. arXiv:1903.04478, 2019.",
         "https://arxiv.org/abs/1903.04478",
-        (
-            (
-                "Sequential Monte Carlo (SMC) gives the marginal likelihood of counts accurately "
-                "where they are few, variational Bayes (VB) does not."
-            ),
-            "What SMC costs does not depend on the size of a tensor, what VB costs does.",
-            "With these scores one can choose a rank, or between graphs of dependence.",
-        ),
+        "Sequential Monte Carlo (SMC) gives the marginal likelihood of counts accurately where "
+        "they are few, variational Bayes (VB) does not.\n"
+        "What SMC costs does not depend on the size of a tensor, what VB costs does.\n"
+        "With these scores one can choose a rank, or between graphs of dependence.",
         tuple(
             each.EXPERIMENT for each in (toy, histogram, parafac, abalone, letters, decompositions)
         ),
@@ -98,14 +78,10 @@ PAPERS = (
         "Dependencies to the Multinomial. In: Advances in Neural Information Processing Systems "
         "28, NIPS 2015, pp. 3213–3221.",
         "",
-        (
-            (
-                "Dependencies between words lower the test perplexity of single distributions, of "
-                "mixtures, and of topic models of few topics."
-            ),
-            "The dependencies that are found make sense.",
-            "Regressions take time linear in documents and words, annealing in the nonzeros.",
-        ),
+        "Dependencies between words lower the test perplexity of single distributions, of "
+        "mixtures, and of topic models of few topics.\n"
+        "The dependencies that are found make sense.\n"
+        "Regressions take time linear in documents and words, annealing in the nonzeros.",
         (perplexity.CLASSIC3, perplexity.WIKIPEDIA, dependencies.EXPERIMENT, scaling.EXPERIMENT),
     ),
 )

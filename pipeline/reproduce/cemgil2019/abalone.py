@@ -27,18 +27,8 @@ from pipeline.allocation.letter_pairs import csv_lines
 from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.figures.style import INK, bar_style
-from pipeline.reproduce.cemgil2019.scores import (
-    BY_PARTICLES,
-    NAMES,
-    SCORING,
-    Budget,
-    Curves,
-    budget_of,
-    curve_tables,
-    draw_curves,
-    score,
-    score_rows,
-)
+from pipeline.reproduce.cemgil2019 import scores
+from pipeline.reproduce.cemgil2019.scores import BY_PARTICLES, NAMES, SCORING
 from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, rows_of
 from pipeline.reproduce.settings import ReproduceSettings
@@ -67,7 +57,7 @@ CLEAR = 4.0  # Standard errors between the mean ages of two classes
 
 
 @dataclass(frozen=True)
-class AbaloneBudget(Budget):
+class AbaloneBudget(scores.Budget):
     """The paper's budget, which does not say how many runs it made."""
 
     n_bins: int = 5
@@ -87,7 +77,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
             f"{NAME} needs --table FILE, the abalone data of the UCI repository: {WHERE} "
             "(abalone.data does, with or without a header)"
         )
-    budget = budget_of(AbaloneBudget(), settings, QUICK)
+    budget = scores.budget_of(AbaloneBudget(), settings, QUICK)
     measurements, rings = read_abalone(settings.table)
     try:
         bins = bins_of(measurements, budget.n_bins)
@@ -97,16 +87,16 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
 
     def compute(graph: str, method: str, a: float, rank: int) -> Mapping[str, Any]:
         model, key = AllocationModel.cp(observed.shape, rank, a=a), (graph, method, a, rank)
-        return score(model, observed, method, budget, key, settings.threads)
+        return scores.score(model, observed, method, budget, key, settings.threads)
 
     group = group_of(cache, NAME, budget, ("ranks", "strengths"), bins=bins, rings=rings)
-    scores = score_rows(group, (CP,), (budget.strengths, budget.ranks), compute, NAME)
+    found = scores.score_rows(group, (CP,), (budget.strengths, budget.ranks), compute, NAME)
     classes = group.arrays("classes", ("of",), lambda: {"of": sampled_classes(bins, budget)})["of"]
     complete = [{"a": a, "log_marginal": complete_graph(observed, a)} for a in budget.strengths]
     sizes = {"animals": observed.n_tokens, "cells": len(observed.counts)}
     sizes["all_cells"] = int(np.prod(observed.shape))
     ages = {"rank": budget.class_rank, "a": budget.class_strength, **ages_of(rings, classes)}
-    others = {**budget.as_json(), "complete_graph": complete, **scores, "ages": ages}
+    others = {**budget.as_json(), "complete_graph": complete, **found, "ages": ages}
     return Found({"name": NAME, **sizes, **others})
 
 
@@ -245,7 +235,7 @@ def ages_of(rings: Ints, classes: Ints) -> dict[str, Any]:
 
 def findings(result: Any) -> Iterator[Finding]:
     """Decide all claims."""
-    curves, ages = Curves(result), result["ages"]
+    curves, ages = scores.Curves(result), result["ages"]
     levels = [(NAMES[method], method, "log_marginal") for method in SCORING]
     levels += [(f"every run of {NAMES[each]}", each, "lowest_repeat") for each in BY_PARTICLES]
     for each, (name, method, field) in product(result["complete_graph"], levels):
@@ -283,13 +273,13 @@ def tables(result: Any) -> list[Table]:
         f"{ages['explained']:.0%} of the variance of ranks of age."
     )
     title = f"Hidden classes of rank {ages['rank']}, a = {text(ages['a'], 'g')}"
-    return [*curve_tables(result), Table(title, columns, rows, note)]
+    return [*scores.curve_tables(result), Table(title, columns, rows, note)]
 
 
 def headline(result: Any) -> Headline:
     """Return the rank from which CP is above the complete graph."""
     a, complete = max((each["a"], each["log_marginal"]) for each in result["complete_graph"])
-    curves, found = Curves(result), []
+    curves, found = scores.Curves(result), []
     for method in ("smc", "vb"):
         below = curves.ranks[curves.of(CP, method, a) <= complete]
         above = curves.ranks[curves.ranks > max(below, default=0)]
@@ -317,7 +307,7 @@ EXPERIMENT = Experiment(
     "on all, and whether the classes are ages.",
     *(run, tables, headline, findings),
     (
-        Figure("", "Figure 12: log marginal likelihood against rank", draw_curves),
+        Figure("", "Figure 12: log marginal likelihood against rank", scores.draw_curves),
         Figure("-ages", "Figure 13: ages in each hidden class", _draw_ages),
     ),
     needs="--table abalone.csv",

@@ -15,19 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from models.allocation.model import AllocationModel
 from pipeline.allocation.letter_pairs import letter_pairs
 from pipeline.cache.results import ResultCache
-from pipeline.reproduce.cemgil2019.scores import (
-    BY_PARTICLES,
-    ENDS,
-    NAMES,
-    SCORING,
-    Budget,
-    Curves,
-    budget_of,
-    curve_tables,
-    draw_curves,
-    score,
-    score_rows,
-)
+from pipeline.reproduce.cemgil2019 import scores
+from pipeline.reproduce.cemgil2019.scores import BY_PARTICLES, ENDS, NAMES, SCORING
 from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note
 from pipeline.reproduce.settings import ReproduceSettings
@@ -48,7 +37,7 @@ ALMOST_ALL = 0.9  # Share of ranks at which symmetric NMF must be preferred unde
 
 
 @dataclass(frozen=True)
-class LettersBudget(Budget):
+class LettersBudget(scores.Budget):
     """The paper's budget, which does not say how many runs it made."""
 
     n_tokens: int = 2000
@@ -58,20 +47,20 @@ class LettersBudget(Budget):
 
 def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     """Score all ranks of both graphs; a row for each strength, graph, method and rank."""
-    budget = budget_of(LettersBudget(), settings, QUICK)
+    budget = scores.budget_of(LettersBudget(), settings, QUICK)
     source, pairs = letter_pairs(settings.table, settings.threads)
     X = draw_pairs(pairs, budget.n_tokens, budget.seed)
 
     def compute(graph: str, method: str, a: float, rank: int) -> Mapping[str, Any]:
         model, key = model_of(graph, len(X), rank, a), (graph, method, a, rank)
-        return score(model, X, method, budget, key, settings.threads)
+        return scores.score(model, X, method, budget, key, settings.threads)
 
     group = group_of(cache, NAME, budget, ("ranks", "strengths"), X=X)
-    scores = score_rows(group, GRAPHS, (budget.strengths, budget.ranks), compute, NAME)
-    curves, levels = Curves(scores), product(budget.strengths, SCORING)
+    found = scores.score_rows(group, GRAPHS, (budget.strengths, budget.ranks), compute, NAME)
+    curves, levels = scores.Curves(found), product(budget.strengths, SCORING)
     sizes = {"pairs": int(pairs.sum()), "tokens": budget.n_tokens, "cells": int((X > 0).sum())}
     of_data = {**sizes, "asymmetry": asymmetry(X), "asymmetry_of_pairs": asymmetry(pairs)}
-    found = scores | {"preferred": [_preferred(curves, method, a) for a, method in levels]}
+    found |= {"preferred": [_preferred(curves, method, a) for a, method in levels]}
     return Found({"name": NAME, "source": source, **of_data, **budget.as_json(), **found})
 
 
@@ -103,7 +92,7 @@ def model_of(graph: str, n_letters: int, rank: int, a: float) -> AllocationModel
     return AllocationModel.symmetric_nmf(n_letters, rank, a=a)
 
 
-def _preferred(curves: Curves, method: str, a: float) -> dict[str, Any]:
+def _preferred(curves: scores.Curves, method: str, a: float) -> dict[str, Any]:
     """Return the ranks at which each graph scores higher, and those at which runs overlap.
 
     Runs are apart if all of one graph are above all of the other. That is more than two standard
@@ -119,7 +108,7 @@ def _preferred(curves: Curves, method: str, a: float) -> dict[str, Any]:
 
 def findings(result: Any) -> Iterator[Finding]:
     """Decide all claims."""
-    curves = Curves(result)
+    curves = scores.Curves(result)
     strong, weak = max(curves.strengths), min(curves.strengths)
     is_more, at_strong, at_weak = curves.ranks > 1, f"a = {strong:g}", f"a = {weak:g}"
 
@@ -175,7 +164,7 @@ def tables(result: Any) -> list[Table]:
         "symmetric NMF at almost every rank by SMC."
     )
     title = "Ranks at which a graph scores higher"
-    return [*curve_tables(result), Table(title, columns, result["preferred"], note, headings=2)]
+    return [*scores.curve_tables(result), Table(title, columns, result["preferred"], note, 2)]
 
 
 def headline(result: Any) -> Headline:
@@ -193,6 +182,6 @@ EXPERIMENT = Experiment(
     "Figure 15",
     "Whether pairs of letters are better explained by NMF or by symmetric NMF.",
     *(run, tables, headline, findings),
-    (Figure("", "Figure 15: log marginal likelihood against rank", draw_curves),),
+    (Figure("", "Figure 15: log marginal likelihood against rank", scores.draw_curves),),
     data=lambda result: data_note("the letter pairs of Norvig (2013)", result["source"]),
 )

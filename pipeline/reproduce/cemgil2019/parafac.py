@@ -24,18 +24,8 @@ from models.allocation.mean_field.coordinate_ascent import MeanField, best_of_st
 from models.allocation.model import AllocationModel
 from pipeline.cache.results import ResultCache
 from pipeline.figures.style import GRID, series_style
-from pipeline.reproduce.cemgil2019.scores import (
-    BY_PARTICLES,
-    NAMES,
-    ROUNDING,
-    SCORING,
-    Budget,
-    budget_of,
-    highest,
-    in_words,
-    score,
-    with_range,
-)
+from pipeline.reproduce.cemgil2019 import scores
+from pipeline.reproduce.cemgil2019.scores import BY_PARTICLES, NAMES, SCORING
 from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, numbers, panels, rows_of
 from pipeline.reproduce.settings import ReproduceSettings
@@ -57,7 +47,7 @@ AGREEMENT = 1.0  # Nats within which runs of SMC must agree
 
 
 @dataclass(frozen=True)
-class RankBudget(Budget):
+class RankBudget(scores.Budget):
     """The paper's budget, where it is given; it shows one tensor."""
 
     n_starts: int = 10
@@ -70,7 +60,7 @@ class RankBudget(Budget):
 
 
 @dataclass(frozen=True)
-class CostBudget(Budget):
+class CostBudget(scores.Budget):
     """The paper's budget, where it is given, with two larger sizes."""
 
     sizes: tuple[int, ...] = (4, 8, 16, 32, 64, 128, 256)  # Cells along each of the three axes
@@ -82,8 +72,8 @@ class CostBudget(Budget):
 
 def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     """Score ranks, then measure costs; the seconds of all runs are drawn."""
-    of_ranks = budget_of(RankBudget(), settings, QUICK)
-    of_costs = budget_of(CostBudget(), settings, QUICK_COSTS)
+    of_ranks = scores.budget_of(RankBudget(), settings, QUICK)
+    of_costs = scores.budget_of(CostBudget(), settings, QUICK_COSTS)
     ranks = _ranks(of_ranks, cache, settings.threads)
     rows, seconds = _costs(of_costs, cache)
     names = ("n_tokens", "rank", "a", "n_particles", "n_tensors")
@@ -105,15 +95,15 @@ def _ranks(budget: RankBudget, cache: ResultCache, threads: int) -> dict[str, An
     def compute(tensor: int, rank: int, method: str) -> Mapping[str, Any]:
         model = AllocationModel.cp(budget.shape, rank, budget.a)
         key = ("rank", tensor, rank, method)
-        return score(model, tensors[tensor], method, budget, key, threads)
+        return scores.score(model, tensors[tensor], method, budget, key, threads)
 
     places = list(product(range(len(tensors)), budget.ranks))
     group = group_of(cache, NAME, budget, ("ranks", "n_tensors"))
     keys = [(*place, method) for place in places for method in SCORING]
-    scores = run_trials(group, keys, compute, f"{NAME}: ranks")
+    scored = run_trials(group, keys, compute, f"{NAME}: ranks")
 
     def columns(methods: tuple[str, ...], field: str) -> dict[str, list[Any]]:
-        return {method: [scores[*place, method][field] for place in places] for method in methods}
+        return {method: [scored[*place, method][field] for place in places] for method in methods}
 
     rows = rows_of(
         tensor=[tensor for tensor, _ in places],
@@ -132,7 +122,7 @@ def found_ranks(rows: list[dict[str, Any]], true_rank: int) -> list[dict[str, An
     found = []
     for tensor, of_tensor in grouped(rows, "tensor").items():
         (true,) = (row for row in of_tensor if row["rank"] == true_rank)
-        best = {method: highest(of_tensor, method) for method in SCORING}
+        best = {method: scores.highest(of_tensor, method) for method in SCORING}
         ranks = {method: row["rank"] for method, row in best.items()}
         above = {f"{m}_above_truth": row[m] - true[m] for m, row in best.items()}
         found.append({"tensor": tensor, **ranks, **above})
@@ -228,7 +218,7 @@ def _findings_of_smc(result: Any, method: str) -> Iterator[Finding]:
     for each in result["found"]:
         at, rows = f"tensor {each['tensor']}", tensors[each["tensor"]]
         (at_true,) = (row for row in rows if row["rank"] == true)
-        runs, best_runs = at_true["runs"][method], highest(rows, method)["runs"][method]
+        runs, best_runs = at_true["runs"][method], scores.highest(rows, method)["runs"][method]
         if each[method] != true and min(best_runs) > max(runs):
             above.append(each)
         if max(runs) - min(runs) > AGREEMENT:
@@ -240,7 +230,7 @@ def _findings_of_smc(result: Any, method: str) -> Iterator[Finding]:
     text = f"runs of {name} agree to {AGREEMENT:g} nat at R = {true}"
     yield finding(f"{method}-runs-agree", text, apart)
     gaps = [(f"tensor {r['tensor']} R = {r['rank']}", r["vb"] - r[method]) for r in result["rows"]]
-    below = [f"{at} (by {by:.1f} nats)" for at, by in gaps if by > ROUNDING]
+    below = [f"{at} (by {by:.1f} nats)" for at, by in gaps if by > scores.ROUNDING]
     text = f"{name} is not below VB's bound, to which the truth is not either"
     yield finding(f"{method}-above-bound", text, below)
     text = f"VB falls below {name} by more at the highest rank than at the true one"
@@ -254,7 +244,7 @@ def _at_tensors(found: list[Any], method: str) -> list[str]:
 def _with_runs(method: str) -> Column:
     def value(row: Any) -> str:
         runs = row["runs"][method]
-        return with_range(row[method], min(runs), max(runs))
+        return scores.with_range(row[method], min(runs), max(runs))
 
     return Column(NAMES[method], value)
 
@@ -277,7 +267,7 @@ def tables(result: Any) -> list[Table]:
     )
     note = (
         f"{shape} tensors drawn from CP of R = {result['true_rank']}, a = {result['a']:g}; "
-        f"{result['tokens']} tokens. {in_words(result)}"
+        f"{result['tokens']} tokens. {scores.in_words(result)}"
     )
     note_of_ranks = "In brackets the lowest and the highest run. VB: a lower bound."
     note_of_costs = (

@@ -111,6 +111,6 @@ def test_findings_tell_where_they_fail(quick, place):
     claims = places(letters.EXPERIMENT, result | {"rows": lowered})
     assert "rank 1" in claims[f"a = 1, {NMF}: SMC no lower than the bound of VB"]
     assert "rank 1" not in failed[f"a = 1, {NMF}: SMC no lower than the bound of VB"]
-    curves = letters.Curves({"rows": rows, "best": best})
+    curves = letters.scores.Curves({"rows": rows, "best": best})
     by_smc = letters._preferred(curves, "smc", 1.0)
     assert (by_smc["nmf"], by_smc["symmetric"], by_smc["not_told_apart"]) == ([1], [2], [])
