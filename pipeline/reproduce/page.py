@@ -1,6 +1,7 @@
 """All reproduced tables and figures on one page, ours beside the published."""
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,13 +140,6 @@ def _drawings(result: dict[str, Any], place: Path, figures: Sequence[Figure]) ->
 def reproductions_page(views: list[ExperimentView], made: str) -> str:
     """Return the page; `made` says when and by which command it was made."""
     papers = [(paper, [view for view in views if view.paper is paper]) for paper in PAPERS]
-    counts = {verdict: sum(view.verdict == verdict for view in views) for verdict in VERDICTS}
-    return render_template(
-        "reproductions.html.j2",
-        None,
-        title=TITLE,
-        papers=papers,
-        views=views,
-        counts={verdict: n for verdict, n in counts.items() if n},
-        made=made,
-    )
+    counts = Counter(sorted((view.verdict for view in views), key=VERDICTS.index))
+    shown = {"papers": papers, "views": views, "counts": counts, "made": made}
+    return render_template("reproductions.html.j2", None, title=TITLE, **shown)

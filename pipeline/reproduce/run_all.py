@@ -50,10 +50,8 @@ def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> 
         outcomes = {}
         for n, name in enumerate(EXPERIMENTS, start=1):
             there = _gathered(name, directory, settings)
-            if any(
-                result["seed"] == settings.seed and result["scale"] in (settings.scale, "full")
-                for result in there.results
-            ):
+            serving = [(scale, settings.seed) for scale in (settings.scale, "full")]
+            if any((result["scale"], result["seed"]) in serving for result in there.results):
                 logger.info("%d of %d, %s: has a result", n, len(EXPERIMENTS), name)
             elif EXPERIMENTS[name].needs:
                 logger.info("%d of %d, %s: %s", n, len(EXPERIMENTS), name, _missing(name))
@@ -138,15 +136,10 @@ def _written(
     views = views_of(outcomes, directory)
     today, path = datetime.now(UTC).date().isoformat(), directory / PAGE
     atomic_write_text(path, reproductions_page(views, f"Gathered on {today} by {command}."))
-    return {
-        "report": str(path),
-        "scale": settings.scale,
-        "seed": settings.seed,
-        "version": software_version(),
-        "date": today,
-        "experiments": [_row(view) for view in views],
-        "failed": [view.experiment.name for view in views if view.verdict == FAILED],
-    }
+    failed = [view.experiment.name for view in views if view.verdict == FAILED]
+    run = {"scale": settings.scale, "seed": settings.seed, "version": software_version()}
+    rows = [_row(view) for view in views]
+    return {"report": str(path), **run, "date": today, "experiments": rows, "failed": failed}
 
 
 def _row(view: ExperimentView) -> dict[str, Any]:
@@ -157,13 +150,9 @@ def _row(view: ExperimentView) -> dict[str, Any]:
         "problem": view.outcome.problem,
         "results": [
             {
-                "name": each.id,
-                "scale": each.result["scale"],
-                "seed": each.result["seed"],
+                **{name: each.result[name] for name in ("name", "scale", "seed")},
                 "verdict": each.verdict,
-                "figure": each.headline.what,
-                "ours": each.headline.ours,
-                "published": each.headline.published,
+                **dict(zip(("figure", "ours", "published"), each.headline, strict=True)),
                 "data": each.data,
                 "claims": [
                     {"claim": claim.text, "name": claim.name, "of_paper": bool(claim.paper)}

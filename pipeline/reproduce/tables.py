@@ -125,24 +125,16 @@ def grouped(rows: Iterable[Any], *names: str) -> dict[Any, list[Any]]:
     """Return rows by their values under `names`, in the order of first occurrence."""
     found: dict[Any, list[Any]] = {}
     for row in rows:
-        found.setdefault(_under(row, names), []).append(row)
+        found.setdefault(itemgetter(*names)(row), []).append(row)
     return found
 
 
 def indexed(rows: Iterable[Any], *names: str) -> dict[Any, Any]:
     """Return each row by its value under `names`; by a tuple if these are several."""
-    return {_under(row, names): row for row in rows}
-
-
-def _under(row: Any, names: Sequence[str]) -> Any:
-    return tuple(row[name] for name in names) if len(names) > 1 else row[names[0]]
+    return {itemgetter(*names)(row): row for row in rows}
 
 
 def _at(row: Any, key: str) -> Any:
-    if isinstance(row, dict) and key in row:
-        return row[key]
-    for part in key.split("."):
-        if row is None:
-            return None
-        row = row.get(part)
+    for part in (key,) if key in row else key.split("."):
+        row = None if row is None else row.get(part)
     return row
