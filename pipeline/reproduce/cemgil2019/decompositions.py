@@ -236,8 +236,7 @@ def _least_squares(X: Floats, W: Floats, H: Floats, limit: float) -> tuple[Float
 def _projected_norm(X: Floats, W: Floats, H: Floats) -> float:
     """Return the norm of the gradient in W and H, less what leads to negative factors (eq. 14)."""
     pairs = ((W, (W @ H - X) @ H.T), (H, W.T @ (W @ H - X)))
-    squares = [(gradient[(gradient < 0) | (at > 0)] ** 2).sum() for at, gradient in pairs]
-    return float(np.sqrt(sum(squares)))
+    return float(np.sqrt(sum((g[(g < 0) | (at > 0)] ** 2).sum() for at, g in pairs)))
 
 
 def factor_quality(X: ArrayLike, W: ArrayLike, H: ArrayLike) -> FactorQuality:

@@ -241,14 +241,6 @@ def _at_tensors(found: list[Any], method: str) -> list[str]:
     return [f"tensor {each['tensor']} (R = {each[method]})" for each in found]
 
 
-def _with_runs(method: str) -> Column:
-    def value(row: Any) -> str:
-        runs = row["runs"][method]
-        return scores.with_range(row[method], min(runs), max(runs))
-
-    return Column(NAMES[method], value)
-
-
 def tables(result: Any) -> list[Table]:
     """Return ranks found, scores over ranks (Figure 10a), and seconds over sizes (Figure 10b)."""
     cost, shape = result["cost"], " × ".join(map(str, result["shape"]))
@@ -257,7 +249,8 @@ def tables(result: Any) -> list[Table]:
         *(Column(NAMES[method], method, group="ours") for method in SCORING),
         *(Column(name, lambda _: "5", group="published, of one tensor") for name in ("SMC", "VB")),
     )
-    of_ranks = (Column("R", "rank"), *map(_with_runs, BY_PARTICLES), Column("VB", "vb", ".2f"))
+    of_smc = scores.with_runs(lambda row, m: (row[m], min(row["runs"][m]), max(row["runs"][m])))
+    of_ranks = (Column("R", "rank"), *of_smc, Column("VB", "vb", ".2f"))
     of_costs = (
         Column("tensor", lambda row: f"{row['size']}³"),
         Column("cells not empty", "cells_not_empty", ",.0f"),

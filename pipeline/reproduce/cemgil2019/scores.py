@@ -7,6 +7,7 @@ rank, with rows, claims, tables and figures of their scores.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -95,9 +96,19 @@ def highest(rows: Any, method: str) -> Any:
     return max(rows, key=lambda row: row[method])
 
 
-def with_range(log_marginal: Any, lowest: Any, highest: Any) -> str:
-    """Return a log marginal as text, with the lowest and the highest run in brackets."""
-    return f"{text(log_marginal, '.2f')} ({text(lowest, '.1f')} to {text(highest, '.1f')})"
+def with_runs(values: Callable[[Any, str], tuple[Any, ...]]) -> list[Column]:
+    """Return columns of SMC: the log marginal, the lowest and the highest run in brackets.
+
+    `values` returns these three, given a row and the method.
+    """
+
+    def column(method: str) -> Column:
+        return Column(NAMES[method], lambda row: cell(*values(row, method)))
+
+    def cell(level: Any, *ends: Any) -> str:
+        return f"{text(level, '.2f')} ({' to '.join(text(end, '.1f') for end in ends)})"
+
+    return [column(method) for method in BY_PARTICLES]
 
 
 def score(
@@ -225,7 +236,9 @@ def draw_curves(figure: Any, result: Any, _: Any) -> None:
 def curve_tables(result: Any) -> list[Table]:
     """Return log marginals over ranks, a table for each strength and graph, and the best ranks."""
     complete = indexed(result.get("complete_graph", ()), "a")
-    ranks = (Column("rank", lambda rows: rows["vb"]["rank"]), *map(_with_runs, SCORING))
+    ends = itemgetter("log_marginal", "lowest_repeat", "highest_repeat")
+    of_smc = with_runs(lambda rows, method: ends(rows[method]))
+    ranks = (Column("rank", "vb.rank"), *of_smc, Column("VB", "vb.log_marginal", ".2f"))
     tables = []
     for (a, graph), rows in grouped(result["rows"], "a", "graph").items():
         note = f"In brackets the lowest and the highest run. {in_words(result)}"
@@ -238,13 +251,3 @@ def curve_tables(result: Any) -> list[Table]:
     named = (Column("a", "vb.a", "g"), Column("graph", "vb.graph"))
     columns = (*named, *(Column(NAMES[method], f"{method}.rank") for method in SCORING))
     return [*tables, Table("Best rank", columns, best, headings=2)]
-
-
-def _with_runs(method: str) -> Column:
-    def value(rows: Any) -> str:
-        row = rows[method]
-        if method == "vb":
-            return text(row["log_marginal"], ".2f")
-        return with_range(row["log_marginal"], row["lowest_repeat"], row["highest_repeat"])
-
-    return Column(NAMES[method], value)
