@@ -24,6 +24,7 @@ from pipeline.text.settings import text_settings
 logger = logging.getLogger(__name__)
 
 SAMPLE = "sample"
+Counts = sparse.csr_array  # Counts (D, V) of words in documents
 PRUNING = Pruning(no_below=5, no_above=0.5)
 """Pruning of the sample's words, as in Capdevila et al. 2018 (Sec. 6.1)."""
 

@@ -35,6 +35,7 @@ from pipeline.figures.style import INK, MUTED
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_lengths, draw_topics, zipf_word_prior
 from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.counts import Counts
 from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines, plain
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text, text_table
@@ -107,9 +108,9 @@ class Problem(NamedTuple):
 
     budget: SelectionBudget
     truth: LDATopics
-    held_out: sparse.csr_array
+    held_out: Counts
 
-    def training_documents(self, n_docs: int) -> sparse.csr_array:
+    def training_documents(self, n_docs: int) -> Counts:
         """Return the first (I, V) of the documents to learn from."""
         return _documents(self.truth, n_docs, (self.budget.seed, 1))
 
@@ -134,7 +135,7 @@ def problem(budget: SelectionBudget) -> Problem:
     return Problem(budget, truth, _documents(truth, budget.n_held_out, (budget.seed, 2)))
 
 
-def _documents(truth: LDATopics, n_docs: int, stream: tuple[int, int]) -> sparse.csr_array:
+def _documents(truth: LDATopics, n_docs: int, stream: tuple[int, int]) -> Counts:
     blocks = []
     for first in range(0, n_docs, BLOCK):
         rng = np.random.default_rng([*stream, first])

@@ -12,14 +12,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.reproduce.buntine2009.estimators import REFINED
 from pipeline.reproduce.capdevila2018 import runs
 from pipeline.reproduce.capdevila2018.runs import Budget, Run, last_rows
-from pipeline.reproduce.counts import Named, corpora_of, draw_rows, whole_counts
+from pipeline.reproduce.counts import Counts, Named, corpora_of, draw_rows, whole_counts
 from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines, plain
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text
@@ -55,7 +54,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     return Found({"name": NAME, "topics": budget.n_topics, "corpora": corpora, "rows": rows})
 
 
-def held_out(corpus: Named, budget: Budget) -> tuple[sparse.csr_array, sparse.csr_array]:
+def held_out(corpus: Named, budget: Budget) -> tuple[Counts, Counts]:
     """Return training documents (N - D, V), and those to score (D, V), which are not empty.
 
     Words that no document has are left out. Raises UsageError if there are fewer than two documents

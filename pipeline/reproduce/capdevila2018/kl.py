@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.special import logsumexp
 
 from evaluation.arrays import Floats
@@ -30,6 +29,7 @@ from pipeline.reproduce.buntine2009.estimators import REFINED
 from pipeline.reproduce.capdevila2018 import runs
 from pipeline.reproduce.capdevila2018.runs import ESTIMATORS, Budget, Run, last_rows
 from pipeline.reproduce.counts import (
+    Counts,
     Named,
     corpora_of,
     draw_rows,
@@ -61,8 +61,8 @@ class Selected(NamedTuple):
     As in the paper, documents of at most one different word are left out.
     """
 
-    counts: sparse.csr_array
-    documents: sparse.csr_array
+    counts: Counts
+    documents: Counts
     n_few_words: int
     n_too_long: int  # Documents of more than `max_tokens` tokens
 
@@ -108,7 +108,7 @@ def selected(corpus: Named, budget: Budget) -> Selected:
 
 def truth(
     topics: GammaPoissonTopics,
-    documents: sparse.csr_array,
+    documents: Counts,
     n_jobs: int | None = None,
     on_documents: Callable[[int], object] = lambda _: None,
 ) -> Floats:
@@ -130,12 +130,10 @@ def about(corpus: str, chosen: Selected, exact: Floats) -> dict[str, Any]:
     So many effective documents of equal probability have the entropy of P.
     """
     log_p = exact - logsumexp(exact)
-    return {
-        "corpus": corpus,
-        "documents": chosen.counts.shape[0],
-        "scored": len(exact),
-        "left_out_for_few_words": chosen.n_few_words,
-        "left_out_for_length": chosen.n_too_long,
+    left_out = {"few_words": chosen.n_few_words, "length": chosen.n_too_long}
+    known: dict[str, Any] = {f"left_out_for_{why}": n_docs for why, n_docs in left_out.items()}
+    known |= {"corpus": corpus, "documents": chosen.counts.shape[0], "scored": len(exact)}
+    return known | {
         "mean_tokens": float(chosen.documents.sum() / len(exact)),
         "effective_documents": float(np.exp(-(np.exp(log_p) * log_p).sum())),
         "log_likelihood": float(exact.sum()),
@@ -171,16 +169,10 @@ def measures(exact: Floats, estimate: Floats) -> dict[str, float]:
         ratio = _mean(np.expm1(error).mean(axis=0))
         t = ratio[0] / ratio[1]
     log_error = _mean(error.mean(axis=0))
-    return {
-        "kl": kl[0],
-        "kl_standard_error": kl[1],
-        "ratio_error": ratio[0],
-        "ratio_standard_error": ratio[1],
-        "t": t,
-        "log_error": log_error[0],
-        "log_standard_error": log_error[1],
-        "root_mean_square_log_error": np.sqrt((error**2).mean()),
-    }
+    found = {"kl": kl[0], "kl_standard_error": kl[1], "t": t}
+    found |= {"ratio_error": ratio[0], "ratio_standard_error": ratio[1]}
+    found |= {"log_error": log_error[0], "log_standard_error": log_error[1]}
+    return found | {"root_mean_square_log_error": np.sqrt((error**2).mean())}
 
 
 def _mean(values: Floats) -> tuple[Any, Any]:

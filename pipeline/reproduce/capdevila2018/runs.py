@@ -11,7 +11,6 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from evaluation.document_blocks import DocumentBlock
 from evaluation.methods import scoring_of
@@ -21,6 +20,7 @@ from pipeline.cache.results import ResultGroup
 from pipeline.progress import Progress
 from pipeline.reproduce.buntine2009.estimators import REFINED
 from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.counts import Counts
 from pipeline.reproduce.experiment import data_note, panels
 from pipeline.reproduce.tables import grouped
 from pipeline.reproduce.trials import run_trials
@@ -73,7 +73,7 @@ class Budget:
 
 
 def trained_topics(
-    counts: sparse.csr_array,
+    counts: Counts,
     budget: Budget,
     n_jobs: int | None = None,
     on_sweep: Callable[[], object] = lambda: None,
@@ -89,11 +89,7 @@ def trained_topics(
 
 
 def score(
-    topics: GammaPoissonTopics,
-    documents: sparse.csr_array,
-    run: Run,
-    seed: int,
-    n_jobs: int | None = None,
+    topics: GammaPoissonTopics, documents: Counts, run: Run, seed: int, n_jobs: int | None = None
 ) -> dict[str, Any]:
     """Return log-likelihoods (D,) of counts and length in nats, standard errors, and seconds.
 
@@ -111,7 +107,7 @@ def score(
 
 
 def cached_topics(
-    group: ResultGroup, counts: sparse.csr_array, budget: Budget, n_jobs: int, corpus: str
+    group: ResultGroup, counts: Counts, budget: Budget, n_jobs: int, corpus: str
 ) -> GammaPoissonTopics:
     """Return the topics of a corpus, trained if they are not cached."""
     restored: Any = partial(topics_of_arrays, "gamma-poisson")
@@ -127,7 +123,7 @@ def cached_topics(
 def cached_scores(
     group: ResultGroup,
     topics: GammaPoissonTopics,
-    documents: sparse.csr_array,
+    documents: Counts,
     budget: Budget,
     n_jobs: int,
     corpus: str,

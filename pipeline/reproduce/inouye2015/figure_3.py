@@ -8,7 +8,7 @@ from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import number
 from pipeline.reproduce.inouye2015.models import BASES, FEW, FIELDS, MULTINOMIAL
 from pipeline.reproduce.inouye2015.published import N_NONZEROS
-from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text, text_table
+from pipeline.reproduce.tables import Column, Headline, Table, indexed, text, text_table
 
 PERPLEXITIES = "Published perplexities, and nonzeros, of multinomials and LPMRFs on Classic3."
 LOWER = "Dependencies lower the perplexity of single models, mixtures, and few topics."
@@ -158,11 +158,11 @@ def _single_against_published(single: Any, few: Any) -> Iterator[Finding]:
     is_near = abs(nonzeros - N_NONZEROS) <= NONZEROS_TO * N_NONZEROS
     said = f"single LPMRF: nonzeros as published, to {NONZEROS_TO:.1%}"
     yield finding("nonzeros-as-published", said, [] if is_near else [f"{nonzeros:,}"], PERPLEXITIES)
-    farther = [
-        title
-        for part, title in PARTS.items()
-        if abs(few[part] - theirs[part]) >= abs(single[part] - theirs[part])
-    ]
+
+    def is_farther(part: str) -> bool:
+        return bool(abs(few[part] - theirs[part]) >= abs(single[part] - theirs[part]))
+
+    farther = [title for part, title in PARTS.items() if is_farther(part)]
     said = "single LPMRF: nearer to the published with few temperatures"
     yield finding("nearer-with-few-temperatures", said, farther)
 
@@ -204,12 +204,9 @@ def _bars(figure: Any, result: Any, label: str, title: str) -> Iterator[tuple[An
     """
     kinds = {"mixture": "mixture", "topics": "topic model", "gibbs": "topic model"}
     single = [row for row in result["rows"] if row["kind"] == "single"]
-    others = [
-        row | {"group": f"{kinds[row['kind']]}\nK = {row['topics']}"}
-        for row in result["rows"]
-        if row["kind"] != "single"
-    ]
-    groups = grouped(others, "group")
+    groups: dict[str, list[Any]] = {}
+    for row in (row for row in result["rows"] if row["kind"] != "single"):
+        groups.setdefault(f"{kinds[row['kind']]}\nK = {row['topics']}", []).append(row)
     if groups:
         left, last = figure.subplots(1, 2, width_ratios=(1, 2), sharey=True)
         last.set_xticks([float(at) for at in range(len(groups))], list(groups))

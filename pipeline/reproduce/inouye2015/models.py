@@ -35,19 +35,16 @@ from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.partition_table import partition_table
 from models.poisson_mrf.topic_model import LPMRFTopicModel, without_interactions
 from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
+from pipeline.reproduce.counts import Counts
 
 Model = LPMRFClusters | LPMRFTopics
 
 MULTINOMIAL, FIELDS, FEW = "multinomial", "fields", "few"
+# Titles of multinomials, of Poisson MRFs, and of these annealed at few temperatures
 BASES = {MULTINOMIAL: "Multinomial", FIELDS: "LPMRF", FEW: "LPMRF, few temperatures"}
-"""Titles of multinomials, of Poisson MRFs, and of these annealed at few temperatures."""
-KINDS = {
-    "single": "{}",
-    "mixture": "{} mixture",
-    "topics": "{} topic model",
-    "gibbs": "{} topic model, Gibbs sampling",
-}
-"""Titles of the published kinds, and of topic models by Gibbs sampling."""
+# Ends of the titles of the published kinds, and of topic models by Gibbs sampling
+KINDS = {"single": "", "mixture": " mixture", "topics": " topic model"}
+KINDS["gibbs"] = " topic model, Gibbs sampling"
 SMOOTHING = 1e-4
 SUMMED = "summed/"  # Prefix of the names of the arrays of a likelihood
 MAX_ROUNDS = 100
@@ -69,7 +66,7 @@ class Variant(NamedTuple):
     def title(self) -> str:
         """Name in tables."""
         is_lda = (self.kind, self.base) == ("gibbs", MULTINOMIAL)
-        return "LDA, Gibbs sampling" if is_lda else KINDS[self.kind].format(BASES[self.base])
+        return "LDA, Gibbs sampling" if is_lda else BASES[self.base] + KINDS[self.kind]
 
 
 @dataclass(frozen=True)
@@ -106,11 +103,7 @@ class Scorer:
     n_jobs: int | None = None
 
     def score(
-        self,
-        variant: Variant,
-        train: sparse.csr_array,
-        test: sparse.csr_array,
-        chosen: tuple[float, float],
+        self, variant: Variant, train: Counts, test: Counts, chosen: tuple[float, float]
     ) -> dict[str, Any]:
         """Return the scores of a model.
 
@@ -133,7 +126,7 @@ class Scorer:
             models = [whole if is_gibbs else with_table("envelope", budget.n_temperatures)]
             summed = self.likelihood(whole, test).to_arrays(SUMMED)
 
-        def measured(documents: sparse.csr_array) -> list[float]:
+        def measured(documents: Counts) -> list[float]:
             block = DocumentBlock(documents)
             return [map_assignment(each, block, n_jobs=self.n_jobs).perplexity for each in models]
 
@@ -145,32 +138,19 @@ class Scorer:
             "missing": missing_at_least(models[0], chosen[1]),
         }
 
-    def fitted(
-        self, variant: Variant, train: sparse.csr_array, chosen: tuple[float, float]
-    ) -> Model:
+    def fitted(self, variant: Variant, train: Counts, chosen: tuple[float, float]) -> Model:
         """Return the model as published; by Gibbs sampling with partition functions by SMC."""
         (kind, _, n_topics), is_gibbs, budget = variant, variant.kind == "gibbs", self.budget
         common: dict[str, Any] = {"random_state": self.seed, "n_jobs": self.n_jobs}
-        of_fields: dict[str, Any] = common | {
-            "penalty": chosen[0],
-            "length_scale": chosen[1],
-            "smoothing": SMOOTHING,
-            "partition": "smc" if is_gibbs else "envelope",
-            "n_samples": budget.n_samples,
-            "n_temperatures": budget.round_temperatures,
-            "n_iter": budget.n_rounds if is_gibbs else MAX_ROUNDS,
-        }
+        of_fields: dict[str, Any] = {"penalty": chosen[0], "length_scale": chosen[1], **common}
+        of_fields |= {"smoothing": SMOOTHING, "partition": "smc" if is_gibbs else "envelope"}
+        of_fields |= {"n_samples": budget.n_samples, "n_temperatures": budget.round_temperatures}
+        of_fields["n_iter"] = budget.n_rounds if is_gibbs else MAX_ROUNDS
         model: GibbsLDA | LPMRFMixture | LPMRFTopicModel
         if is_gibbs and math.isinf(chosen[0]):
-            model = GibbsLDA(
-                n_topics,
-                eta=0.1,
-                n_iter=budget.lda_sweeps + budget.n_rounds * budget.n_sweeps,
-                burn_in=budget.lda_sweeps,
-                learn_priors="both",
-                start="random",
-                **common,
-            )
+            common |= {"eta": 0.1, "learn_priors": "both", "start": "random"}
+            n_sweeps = budget.lda_sweeps + budget.n_rounds * budget.n_sweeps
+            model = GibbsLDA(n_topics, n_iter=n_sweeps, burn_in=budget.lda_sweeps, **common)
         elif is_gibbs:
             of_fields |= {"n_sweeps": budget.n_sweeps, "lda_sweeps": budget.lda_sweeps}
             model = LPMRFTopicModel(n_topics, assignments="gibbs", **of_fields)
@@ -194,33 +174,22 @@ class Scorer:
         if kind == "smc":
             fields = [damp_condensing_interactions(each, longest) for each in fields]
         table = np.zeros_like(model.log_partition)
+        effort = {"n_samples": self.budget.n_samples, "n_temperatures": n_temperatures}
         for k, each in enumerate(fields):
-            sequence = np.random.SeedSequence([self.seed + repeat, k])
-            table[k] = partition_table(
-                each,
-                longest,
-                kind,
-                mean_length=each.half_length / length_scale,
-                n_samples=self.budget.n_samples,
-                n_temperatures=n_temperatures,
-                seed=int(sequence.generate_state(1)[0]),
-                n_jobs=self.n_jobs,
-            )
+            seed = int(np.random.SeedSequence([self.seed + repeat, k]).generate_state(1)[0])
+            common: dict[str, Any] = {**effort, "seed": seed, "n_jobs": self.n_jobs}
+            mean_length = each.half_length / length_scale
+            table[k] = partition_table(each, longest, kind, mean_length=mean_length, **common)
         return type(model).of_fields(fields, table, model.prior)
 
-    def likelihood(self, model: Model, documents: sparse.csr_array) -> LikelihoodEstimate:
+    def likelihood(self, model: Model, documents: Counts) -> LikelihoodEstimate:
         """Return the likelihood of tokens in order, summed over clusters, annealed over topics."""
         block = DocumentBlock(documents)
         if isinstance(model, LPMRFClusters):
             return mixture_exact(model, block)
-        return annealed(
-            model,
-            block,
-            n_samples=self.budget.n_chains,
-            n_temperatures=self.budget.chain_temperatures,
-            seed=self.seed,
-            n_jobs=self.n_jobs,
-        )
+        effort: dict[str, Any] = {"n_samples": self.budget.n_chains, "n_jobs": self.n_jobs}
+        effort["n_temperatures"] = self.budget.chain_temperatures
+        return annealed(model, block, seed=self.seed, **effort)
 
 
 def missing_at_least(model: Model, length_scale: float) -> float:

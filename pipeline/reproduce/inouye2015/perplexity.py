@@ -14,7 +14,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from evaluation.comparison import paired_difference
 from evaluation.convention import in_convention
@@ -28,6 +27,7 @@ from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.reproduce.counts import (
     SAMPLE,
+    Counts,
     Named,
     draw_rows,
     most_frequent_words,
@@ -109,8 +109,8 @@ class PerplexitySettings:
 class HeldOut:
     """Training and test documents."""
 
-    train: sparse.csr_array
-    test: sparse.csr_array
+    train: Counts
+    test: Counts
 
     @property
     def is_classic3(self) -> bool:
@@ -157,7 +157,8 @@ def split_of(corpus: Named) -> HeldOut:
 
 def protocol(settings: ReproduceSettings, experiment: str, split: HeldOut) -> PerplexitySettings:
     """Return the protocol of a scale; raises UsageError if a setting is out of its range."""
-    if settings.select == "published" and not split.is_classic3:
+    is_published, is_auto = (settings.select == each for each in ("published", "auto"))
+    if is_published and not split.is_classic3:
         n_docs, n_words = published.SHAPE
         raise UsageError(
             "--select published: lambda and c were published of Classic3 only, "
@@ -165,16 +166,13 @@ def protocol(settings: ReproduceSettings, experiment: str, split: HeldOut) -> Pe
         )
     if settings.topics == 1:
         raise UsageError("--topics must be at least 2: single distributions are always scored")
-    is_auto = settings.select == "auto" and settings.scale == "quick"
+    is_published |= is_auto and settings.scale == "quick"
     by_default = TOPICS.get(experiment, {}).get(settings.scale, ())
-    return scaled(
-        PerplexitySettings(),
-        settings,
-        QUICK,
-        n_topics=(settings.topics,) if settings.topics else by_default,
-        given=_given(settings),
-        by_published=split.is_classic3 and (is_auto or settings.select == "published"),
-    )
+    asked: dict[str, Any] = {"given": _given(settings), "n_topics": by_default}
+    if settings.topics:
+        asked["n_topics"] = (settings.topics,)
+    asked["by_published"] = split.is_classic3 and is_published
+    return scaled(PerplexitySettings(), settings, QUICK, **asked)
 
 
 def _given(settings: ReproduceSettings) -> tuple[float, float] | None:
@@ -300,7 +298,7 @@ def _fields(value: Any, *names: str) -> dict[str, Any]:
     return {name: plain(getattr(value, name)) for name in names}
 
 
-def _likelihood(summed: LikelihoodEstimate, test: sparse.csr_array) -> dict[str, Any]:
+def _likelihood(summed: LikelihoodEstimate, test: Counts) -> dict[str, Any]:
     model: Any = None  # only conventions with lengths need it
     bag = in_convention(summed, model, DocumentBlock(test), "bag")
     squares = float((summed.standard_error**2).sum())

@@ -31,7 +31,7 @@ from models.poisson_mrf.topics import LPMRFTopics
 from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.reproduce.claims import Finding, finding
-from pipeline.reproduce.counts import most_frequent_words, one_corpus
+from pipeline.reproduce.counts import Counts, most_frequent_words, one_corpus
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, number, rows_of
 from pipeline.reproduce.inouye2015.published import ANY_WIKIPEDIA
 from pipeline.reproduce.settings import ReproduceSettings
@@ -147,9 +147,7 @@ def trials_of(settings: ScalingSettings) -> list[tuple[Any, ...]]:
     ]
 
 
-def documents_of(
-    counts: sparse.csr_array, n_docs: int, n_words: int, seed: int
-) -> sparse.csr_array:
+def documents_of(counts: Counts, n_docs: int, n_words: int, seed: int) -> Counts:
     """Return (n_docs, n_words): documents over the most frequent words; empty ones are left out.
 
     Each document comes once before any comes twice. Fewer documents are the first of more. Raises
@@ -164,7 +162,7 @@ def documents_of(
     return sparse.csr_array(some[np.concatenate(rounds)[:n_docs]])
 
 
-def penalty_for(counts: sparse.csr_array, settings: ScalingSettings) -> dict[str, Any]:
+def penalty_for(counts: Counts, settings: ScalingSettings) -> dict[str, Any]:
     """Return λ of regressions and topic matrices, and whether it is the published one.
 
     If that gives almost no nonzeros of Φ over the most words, λ is one that gives about as many as
@@ -190,7 +188,7 @@ def penalty_for(counts: sparse.csr_array, settings: ScalingSettings) -> dict[str
 class Timer:
     """Times each part of the figure, with the penalty λ."""
 
-    counts: sparse.csr_array
+    counts: Counts
     settings: ScalingSettings
     penalty: float
     n_jobs: int | None = None
