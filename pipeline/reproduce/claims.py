@@ -23,12 +23,8 @@ class Finding(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """Return the claim as it is stored."""
-        return {
-            "name": self.name,
-            "claim": self.text,
-            "fails_at": list(self.fails_at),
-            "paper": self.paper,
-        }
+        places = list(self.fails_at)
+        return {"name": self.name, "claim": self.text, "fails_at": places, "paper": self.paper}
 
 
 def findings_of(result: Any) -> list[Finding]:

@@ -11,16 +11,7 @@ from markupsafe import Markup
 
 from pipeline.figures.svg import DamagedFigureError, file_svg
 from pipeline.report.page import render_template
-from pipeline.reproduce.claims import (
-    FAILED,
-    NOT_COMPARED,
-    NOT_RUN,
-    VERDICTS,
-    Finding,
-    findings_of,
-    is_older,
-    verdict_of,
-)
+from pipeline.reproduce import claims
 from pipeline.reproduce.experiment import Experiment, Figure, Paper
 from pipeline.reproduce.papers import PAPERS
 from pipeline.reproduce.tables import Headline, Table
@@ -58,7 +49,7 @@ class ResultView:
     result: dict[str, Any]
     verdict: str
     data: str  # Note on the data; mostly empty
-    findings: tuple[Finding, ...]
+    findings: tuple[claims.Finding, ...]
     headline: Headline
     tables: tuple[Table, ...]
     drawings: tuple[Drawing, ...]
@@ -77,11 +68,11 @@ class ExperimentView:
     def verdict(self) -> str:
         """The worst verdict of its results, or the reason why there is none."""
         if self.outcome.has_failed:
-            return FAILED
+            return claims.FAILED
         if not self.results:
-            return FAILED if self.outcome.results else NOT_RUN
-        verdicts = [view.verdict for view in self.results if view.verdict != NOT_COMPARED]
-        return max(verdicts, key=VERDICTS.index, default=NOT_COMPARED)
+            return claims.FAILED if self.outcome.results else claims.NOT_RUN
+        verdicts = [view.verdict for view in self.results if view.verdict != claims.NOT_COMPARED]
+        return max(verdicts, key=claims.VERDICTS.index, default=claims.NOT_COMPARED)
 
 
 def views_of(outcomes: Mapping[str, Outcome], directory: Path) -> list[ExperimentView]:
@@ -105,12 +96,12 @@ def _view(experiment: Experiment, paper: Paper, outcome: Outcome, place: Path) -
 
 
 def _result(experiment: Experiment, result: dict[str, Any], place: Path) -> ResultView:
-    findings = findings_of(result)
+    findings = claims.findings_of(result)
     return ResultView(
         result["name"],
         result,
-        verdict_of(findings) if experiment.is_compared(result) else NOT_COMPARED,
-        f"{experiment.data(result)} {OLDER if is_older(result) else ''}".strip(),
+        claims.verdict_of(findings) if experiment.is_compared(result) else claims.NOT_COMPARED,
+        f"{experiment.data(result)} {OLDER if claims.is_older(result) else ''}".strip(),
         tuple(findings),
         experiment.headline(result),
         tuple(experiment.tables(result)),
@@ -140,6 +131,6 @@ def _drawings(result: dict[str, Any], place: Path, figures: Sequence[Figure]) ->
 def reproductions_page(views: list[ExperimentView], made: str) -> str:
     """Return the page; `made` says when and by which command it was made."""
     papers = [(paper, [view for view in views if view.paper is paper]) for paper in PAPERS]
-    counts = Counter(sorted((view.verdict for view in views), key=VERDICTS.index))
+    counts = Counter(sorted((view.verdict for view in views), key=claims.VERDICTS.index))
     shown = {"papers": papers, "views": views, "counts": counts, "made": made}
     return render_template("reproductions.html.j2", None, title=TITLE, **shown)

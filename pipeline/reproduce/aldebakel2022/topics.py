@@ -15,15 +15,7 @@ from pipeline.reproduce.aldebakel2022 import training
 from pipeline.reproduce.aldebakel2022.training import MIN_COMPARED, summary
 from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.counts import words_of_counts
-from pipeline.reproduce.experiment import (
-    Experiment,
-    Figure,
-    Found,
-    data_note,
-    numbers,
-    plain,
-    rows_of,
-)
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text
 
@@ -77,8 +69,10 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     about = {"name": NAME, "corpus": corpus.name, "documents": corpus.counts.shape[0]}
     best = max(rows, key=lambda row: row["c_v"])["topics"]
     about |= {"runs": len(runs[n_shown,]), "best": best, "rows": rows}
-    prevalences, first = shown["prevalence"][order], (of_topic[:N_WORDS] for of_topic in words)
-    topics = rows_of(topic=order, prevalence=prevalences, words=first)
+    topics = [
+        {"topic": k, "prevalence": shown["prevalence"][k], "words": of_topic[:N_WORDS]}
+        for k, of_topic in zip(order, words, strict=True)
+    ]
     drawn = [*zip(words, shown["probabilities"][order], strict=True)]
     return Found(plain(about | {"topics": topics}), drawn)
 

@@ -12,13 +12,14 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import kruskal
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from corpora import CorpusFormatError
+from evaluation.arrays import Floats, Ints, Rng
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.particles.posterior_sample import posterior_sample
@@ -34,9 +35,6 @@ from pipeline.reproduce.experiment import Experiment, Figure, Found, rows_of
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text
 from pipeline.reproduce.trials import group_of
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 NAME = "bam-abalone"
 CP = "CP"
@@ -188,7 +186,7 @@ def sampled_classes(bins: Ints, budget: AbaloneBudget) -> Ints:
     return classes_of(best, bins, np.random.default_rng([budget.seed, 1]))
 
 
-def classes_of(allocation: CellCounts, bins: Ints, rng: np.random.Generator) -> Ints:
+def classes_of(allocation: CellCounts, bins: Ints, rng: Rng) -> Ints:
     """Return (N,), a class for each animal, which make up the `allocation` over (r, i…).
 
     Animals in the same bins are exchangeable: which of them is in which class is drawn.

@@ -13,11 +13,12 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import xlogy
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
+from evaluation.arrays import Floats, Ints, Rng
 from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.model import AllocationModel
 from models.parallel import effective_n_jobs, for_blocks
@@ -31,9 +32,6 @@ from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, 
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped
 from pipeline.reproduce.trials import group_of, run_trials, trial_seed
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 NAME = "bam-decompositions"
 QUICK: dict[str, Any] = {"n_repeats": 5, "n_starts": 20, "n_moves": 20}
@@ -178,7 +176,7 @@ def _coordinate_descent(X: Ints, rank: int, seed: int) -> tuple[Floats, Floats]:
 def projected_gradient_nmf(
     X: ArrayLike,
     n_components: int,
-    rng: np.random.Generator,
+    rng: Rng,
     *,
     n_rounds: int = 1000,
     tolerance: float = 1e-5,

@@ -14,10 +14,10 @@ from math import comb, prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from evaluation.allocation.exact import exact
+from evaluation.arrays import Floats, Ints
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import rate_of
@@ -29,9 +29,6 @@ from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, panels, rows_of
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 NAME = "bam-histogram"
 MATRIX = "X1"

@@ -10,8 +10,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from evaluation.arrays import Ints
 from models.allocation.model import AllocationModel
 from pipeline.allocation.letter_pairs import letter_pairs
 from pipeline.cache.results import ResultCache
@@ -22,8 +23,6 @@ from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text
 from pipeline.reproduce.trials import group_of
-
-Ints = NDArray[np.int64]
 
 NAME = "bam-letters"
 NMF, SYMMETRIC = "NMF", "symmetric NMF"

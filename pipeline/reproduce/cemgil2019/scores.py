@@ -11,10 +11,10 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaluation.allocation.log_marginal import log_marginal
 from evaluation.allocation.particles import by_particles
+from evaluation.arrays import Bools, Floats
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from pipeline.cache.results import ResultGroup
@@ -182,17 +182,16 @@ class Curves:
         self.ranks = np.array(list(grouped(result["rows"], "rank")))
         self.best = indexed(result["best"], "graph", "method", "a")
 
-    def of(self, graph: str, method: str, a: float, field: str = "log_marginal") -> NDArray[Any]:
+    def of(self, graph: str, method: str, a: float, field: str = "log_marginal") -> Floats:
         """Return the scores (R,), or another field of the rows."""
         return np.array([number(row[field], -np.inf) for row in self.curves[graph, method, a]])
 
-    def is_below_bound(self, graph: str, method: str, a: float) -> NDArray[np.bool_]:
+    def is_below_bound(self, graph: str, method: str, a: float) -> Bools:
         """Return (R,) whether a score is below VB's bound, so that it is below the truth.
 
         The log of an unbiased estimate is mostly too low where runs differ by many nats.
         """
-        below: NDArray[np.bool_] = self.of(graph, method, a) < self.of(graph, "vb", a) - ROUNDING
-        return below
+        return np.asarray(self.of(graph, method, a) < self.of(graph, "vb", a) - ROUNDING)
 
     def at(self, fails: Any, graphs: Iterable[str], method: str, a: float) -> list[str]:
         """Return the ranks at which something `fails` (R,).

@@ -11,9 +11,9 @@ from itertools import chain, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from evaluation.arrays import Floats
 from models.allocation.model import AllocationModel
 from pipeline.cache.results import ResultCache
 from pipeline.figures.style import BLUE, GREEN, GRID, VERMILION
@@ -24,8 +24,6 @@ from pipeline.reproduce.experiment import Experiment, Figure, Found, number, num
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped
 from pipeline.reproduce.trials import group_of, run_trials
-
-Floats = NDArray[np.float64]
 
 NAME = "bam-toy"
 MATRICES = {
