@@ -66,9 +66,7 @@ class ReproduceSettings:
     )
     topics: int | None = _number(
         "number of topics; by default 20; 5; 20 or 100; 3, or 3, 10 and 20; and 1 only",
-        *ALDEBAKEL_EXPERIMENTS,
-        *L2R_EXPERIMENTS,
-        *PERPLEXITY_EXPERIMENTS,
+        *(*ALDEBAKEL_EXPERIMENTS, *L2R_EXPERIMENTS, *PERPLEXITY_EXPERIMENTS),
         metavar="K",
     )
     select: str = setting(
@@ -111,8 +109,7 @@ class ReproduceSettings:
     )
     repeats: int | None = _number(
         "independent runs of each estimate; by default as published, or fewer",
-        *ALDEBAKEL_EXPERIMENTS,
-        *PARTICLE_EXPERIMENTS,
+        *(*ALDEBAKEL_EXPERIMENTS, *PARTICLE_EXPERIMENTS),
     )
     moves: int | None = _number(
         "tokens drawn anew after each, in the runs of particles that have moves",
