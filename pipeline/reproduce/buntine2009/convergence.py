@@ -61,9 +61,7 @@ def convergence(budget: ConvergenceBudget, cache: ResultCache) -> tuple[float, d
     its samples one after the other contains the smaller ones, as in the figures.
     """
     rng = np.random.default_rng(budget.seed)
-    topics, document = draw_document(
-        budget.n_topics, budget.n_words, budget.gamma, budget.alpha, budget.length, rng
-    )
+    topics, document = draw_document(budget, budget.gamma, rng)
     bits = budget.length * np.log(2.0)
     seeds = rng.integers(2**32, size=(len(ESTIMATORS), budget.n_runs)).tolist()
     seed_of = dict(zip(ESTIMATORS, seeds, strict=True))

@@ -1,5 +1,7 @@
 """Known models: topics drawn from a Dirichlet, and lengths of documents."""
 
+from typing import Any
+
 import numpy as np
 
 from evaluation.arrays import Floats, Ints, Rng
@@ -15,12 +17,11 @@ def draw_topics(n_topics: int, word_prior: Floats, alpha: float, rng: Rng) -> LD
     return LDATopics(rng.dirichlet(word_prior, size=n_topics), np.full(n_topics, alpha))
 
 
-def draw_document(
-    n_topics: int, n_words: int, gamma: float, alpha: float, length: int, rng: Rng
-) -> tuple[LDATopics, DocumentBlock]:
-    """Draw topics ~ Dirichlet(`gamma`) over V words, and a document of `length` tokens of them."""
-    topics = draw_topics(n_topics, np.full(n_words, gamma), alpha, rng)
-    return topics, DocumentBlock(simulated_documents(topics, [length], rng)[0])
+def draw_document(budget: Any, gamma: float, rng: Rng) -> tuple[LDATopics, DocumentBlock]:
+    """Draw topics ~ Dirichlet(`gamma`) over V words, and a document of them of L tokens."""
+    words = np.full(budget.n_words, gamma)
+    topics = draw_topics(budget.n_topics, words, budget.alpha, rng)
+    return topics, DocumentBlock(simulated_documents(topics, [budget.length], rng)[0])
 
 
 def zipf_word_prior(n_words: int, concentration: float) -> Floats:

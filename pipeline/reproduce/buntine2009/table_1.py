@@ -91,9 +91,7 @@ def table_1(budget: Table1Budget, gamma: float) -> dict[str, Floats]:
     bits = budget.length * np.log(2.0)  # nats a document in a bit a word
     for pair in range(budget.n_pairs):
         rng = np.random.default_rng([budget.seed, budget.gammas.index(gamma), pair])
-        topics, document = draw_document(
-            budget.n_topics, budget.n_words, gamma, budget.alpha, budget.length, rng
-        )
+        topics, document = draw_document(budget, gamma, rng)
         truth = exact(topics, document).log_likelihood[0]
         for m, estimator in enumerate(ESTIMATORS.values()):
             seed = int(rng.integers(2**32))
@@ -141,16 +139,13 @@ def as_json(budget: Table1Budget, found: Mapping[tuple[float], Any]) -> dict[str
 def tables(result: Any) -> list[Table]:
     """Return a table for each gamma, ours beside the published."""
     theirs = "published, 100 pairs"
+    both = ("mean", "mean", ".5f"), ("st. dev.", "standard_deviation", ".4f"), ("t", "t", ".2f")
     columns = (
         Column("estimator", "estimator"),
-        Column("mean", "mean", ".5f", group="ours"),
-        Column("st. dev.", "standard_deviation", ".4f", group="ours"),
-        Column("t", "t", ".2f", group="ours"),
+        *(Column(title, key, form, group="ours") for title, key, form in both),
         Column("covered", "coverage", ".0%", group="ours"),
         Column("p / exact", "ratio", ".3f", "ratio_standard_error", group="ours"),
-        Column("mean", "published.mean", ".5f", group=theirs),
-        Column("st. dev.", "published.standard_deviation", ".4f", group=theirs),
-        Column("t", "published.t", ".2f", group=theirs),
+        *(Column(title, f"published.{key}", form, group=theirs) for title, key, form in both),
     )
     note = (
         f"Error of −log2 p a word over {result['pairs']:,} pairs of model and document of "

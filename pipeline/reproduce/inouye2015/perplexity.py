@@ -273,12 +273,36 @@ def as_json(
     about = {"name": corpus, "is_classic3": split.is_classic3, "words": split.train.shape[1]}
     for part, counts in (("training", split.train), ("test", split.test)):
         about |= {f"{part}_documents": counts.shape[0], f"{part}_tokens": int(counts.sum())}
-    summed, rows, differences = {}, [], []
+    summed = {}
     for variant, found in scores.items():
         if variant.base != FEW:
             arrays = {field: np.asarray(each) for field, each in found.items()}
             summed[variant] = LikelihoodEstimate.from_arrays(arrays, SUMMED)
-        rows.append(_row(name, settings, split, variant, found, summed.get(variant)))
+
+    def row_of(variant: Variant, found: Mapping[str, Any]) -> dict[str, Any]:
+        kind, base, n_topics = variant
+        is_field = base != MULTINOMIAL
+        known = (kind, FIELDS if is_field else MULTINOMIAL, n_topics)
+        theirs: Any = published.PERPLEXITY.get(known) if split.is_classic3 else None
+        n_runs = len(found["test"])
+        row: dict[str, Any] = {"model": variant.title, "kind": kind, "base": base}
+        for given in ("penalty", "length_scale"):
+            row[given] = found[given] if is_field else None
+        for part in ("test", "train"):
+            row[part] = found[part].mean()
+            row[f"{part}_standard_deviation"] = found[part].std(ddof=1) if n_runs > 1 else None
+        row |= {"topics": n_topics, "runs": n_runs}
+        row |= {"nonzeros": found["nonzeros"], "seconds": found["seconds"]}
+        row |= {
+            "from": settings.source_of(*variant.chosen_for) if is_field else None,
+            "published": theirs and dict(zip(("test", "train"), theirs, strict=True)),
+            "figure_3": published.FIGURE_3[name].get(base) if kind == "single" else None,
+            "likelihood": None if base == FEW else _likelihood(summed[variant], split.test),
+            "log_partition_too_low_by": found["missing"],
+        }
+        return {key: plain(value) for key, value in row.items()}
+
+    differences = []
     for first in (variant for variant in scores if variant.base == FIELDS):
         for kind in dict.fromkeys((first.kind, "gibbs" if first.kind == "topics" else first.kind)):
             second = Variant(kind, MULTINOMIAL, first.n_topics)
@@ -290,6 +314,7 @@ def as_json(
         | _fields(each, *SELECTION)
         for (kind, n_topics), each in selections.items()
     ]
+    rows = [row_of(*each) for each in scores.items()]
     of_models = {"rows": rows, "differences": differences, "selections": tried}
     return {"name": name, "corpus": about, "effort": asdict(settings.budget), **of_models}
 
@@ -307,36 +332,6 @@ def _likelihood(summed: LikelihoodEstimate, test: Counts) -> dict[str, Any]:
         "bag_perplexity": plain(bag.perplexity),
         "too_many_nats_per_word": 0.5 * squares / summed.total_tokens,
     }
-
-
-def _row(
-    name: str,
-    settings: PerplexitySettings,
-    split: HeldOut,
-    variant: Variant,
-    found: Mapping[str, Any],
-    summed: LikelihoodEstimate | None,
-) -> dict[str, Any]:
-    kind, base, n_topics = variant
-    is_field = base != MULTINOMIAL
-    known = (kind, FIELDS if is_field else MULTINOMIAL, n_topics)
-    theirs: Any = published.PERPLEXITY.get(known) if split.is_classic3 else None
-    n_runs = len(found["test"])
-    row: dict[str, Any] = {"model": variant.title, "kind": kind, "base": base, "topics": n_topics}
-    for given in ("penalty", "length_scale"):
-        row[given] = found[given] if is_field else None
-    for part in ("test", "train"):
-        row[part] = found[part].mean()
-        row[f"{part}_standard_deviation"] = found[part].std(ddof=1) if n_runs > 1 else None
-    row |= {"runs": n_runs, "nonzeros": found["nonzeros"], "seconds": found["seconds"]}
-    row |= {
-        "from": settings.source_of(*variant.chosen_for) if is_field else None,
-        "published": theirs and dict(zip(("test", "train"), theirs, strict=True)),
-        "figure_3": published.FIGURE_3[name].get(base) if kind == "single" else None,
-        "likelihood": None if summed is None else _likelihood(summed, split.test),
-        "log_partition_too_low_by": found["missing"],
-    }
-    return {name: plain(value) for name, value in row.items()}
 
 
 def _corpus(result: Any) -> str:
