@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pipeline.reproduce.aldebakel2022 import topics, trainers, training
+from pipeline.reproduce.aldebakel2022 import e_step_caps, topics_by_coherence, training
 from pipeline.reproduce.buntine2009 import convergence, model_selection
 from pipeline.reproduce.buntine2009.estimators import REFINED
 from pipeline.reproduce.buntine2009.model_selection import Dataset
@@ -20,8 +20,8 @@ from tests.pipeline.support import call
 
 FEW_RUNS = {"n_particles": 8, "n_repeats": 2, "n_starts": 2, "n_moves": 2}
 SMALL: dict[Any, dict[str, Any]] = {
-    trainers: {"CAPS": (5, 80), "SWEEPS": (20, 50, 100)},
-    topics: {"CANDIDATES": (2, 3)},
+    e_step_caps: {"CAPS": (5, 80), "SWEEPS": (20, 50, 100)},
+    topics_by_coherence: {"CANDIDATES": (2, 3)},
     training: {"MAX_PASSES": 5, "N_SAMPLES": 10},
     convergence: {"QUICK": {"sizes": (10, 20), "n_runs": 2}},
     model_selection: {

@@ -7,14 +7,14 @@ from scipy import sparse
 
 import pipeline.reproduce.run as command
 from pipeline.cache.results import ResultCache
-from pipeline.reproduce.aldebakel2022 import topics, trainers, training
-from pipeline.reproduce.aldebakel2022.topics import BEST, THEMES
-from pipeline.reproduce.aldebakel2022.trainers import GIBBS, VB
+from pipeline.reproduce.aldebakel2022 import e_step_caps, topics_by_coherence, training
+from pipeline.reproduce.aldebakel2022.e_step_caps import GIBBS, VB
+from pipeline.reproduce.aldebakel2022.topics_by_coherence import BEST, THEMES
 from pipeline.reproduce.settings import ReproduceSettings
 from tests.pipeline.reproduce.support import failing, places, reproduced
 from tests.pipeline.support import call, inside
 
-MODULES = {each.NAME: each for each in (trainers, topics)}
+MODULES = {each.NAME: each for each in (e_step_caps, topics_by_coherence)}
 OPTIONS = {"counts": "themes.npz", "topics": 3, "repeats": 2}
 ARGV = ("--counts", "themes.npz", "--topics", 3, "--repeats", 2)
 PANELS = {"aldebakel-trainers": 2, "aldebakel-topics-coherence": 1, "aldebakel-topics-clouds": 3}
@@ -110,7 +110,7 @@ def test_few_documents_are_refused(name, tmp_path):
 
 
 def test_claims_on_topics(stored):
-    result, experiment = stored["aldebakel-topics"], topics.EXPERIMENT
+    result, experiment = stored["aldebakel-topics"], topics_by_coherence.EXPERIMENT
     assert places(experiment, result) == {}
     assert not experiment.is_compared(result)
     result |= {"documents": 25_000, "best": BEST[1]}
@@ -123,7 +123,7 @@ def test_claims_on_topics(stored):
 
 
 def test_claims_on_trainers(stored):
-    result, experiment = stored["aldebakel-trainers"], trainers.EXPERIMENT
+    result, experiment = stored["aldebakel-trainers"], e_step_caps.EXPERIMENT
     low, last, *gibbs = result["rows"]
     assert (low["trainer"], low["limit"], gibbs[0]["trainer"]) == (VB, 5, GIBBS)
     low["more"] |= {"updates": -9.0, "updates_error": 1.0, "bound": 0.1, "bound_error": 0.1}
