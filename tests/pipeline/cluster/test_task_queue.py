@@ -128,6 +128,11 @@ def test_what_is_under_way_is_cancelled_when_nobody_waits(two, tmp_path, name):
     next(results)
     # The first, and one that each of the two workers is at.
     wait_until(lambda: n_begun() == 3, 60, "not all workers are at work")
+    # Dask ignores that a task is cancelled which its scheduler has not read yet.
+    submitted = set(two.client.futures)
+    wait_until(
+        lambda: submitted <= two.client.run_on_scheduler(known_keys), 60, "not all are scheduled"
+    )
     cancelled, cancel = [], RemoteTask.cancel
     with mock.patch.object(
         RemoteTask, "cancel", lambda work: cancelled.append(work) or cancel(work)
@@ -143,6 +148,10 @@ def test_what_is_under_way_is_cancelled_when_nobody_waits(two, tmp_path, name):
     assert len(cancelled) > 2
     assert all(each.future.status == "cancelled" for each in cancelled)
     assert list(two.ordered_map(tasks.double, range(3))) == [0, 2, 4]
+
+
+def known_keys(dask_scheduler):
+    return set(dask_scheduler.tasks)
 
 
 def has_ready(keys, dask_worker):
