@@ -18,8 +18,7 @@ import numpy as np
 from evaluation import LikelihoodEstimate, log_likelihood, paired_difference, prediction
 from evaluation.token_prediction import TASKS
 from models import BetaGammaPFA, GibbsLDA
-from pipeline.reproduce.capdevila2018.documents import most_frequent_words, whole_counts
-from pipeline.reproduce.counts import name_of, read_counts
+from pipeline.reproduce.counts import most_frequent_words, name_of, read_counts, whole_counts
 
 MAX_TOKENS = 60
 SWEEPS = 500
