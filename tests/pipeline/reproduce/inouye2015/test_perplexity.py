@@ -1,42 +1,26 @@
-"""`reproduce lpmrf-classic3` and `lpmrf-wikipedia`: models, both measures, claims, settings."""
+"""`reproduce lpmrf-classic3` and `lpmrf-wikipedia`: results, selection, settings, cache."""
 
 import json
-import math
 import shlex
 from dataclasses import replace
 from unittest import mock
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from scipy import sparse
-from scipy.special import gammaln, logsumexp
-from scipy.stats import multinomial
 
 import pipeline.reproduce.run as command
 from evaluation.comparison import paired_difference
-from evaluation.document_blocks import DocumentBlock
-from evaluation.estimate import LikelihoodEstimate
 from evaluation.poisson_mrf import field_selection
-from evaluation.poisson_mrf.exact_likelihood import exact
-from evaluation.poisson_mrf.exact_partition import exact_log_partition
-from models.poisson_mrf.distribution import FixedLengthPoissonMRF
-from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 from pipeline.cache.results import ResultCache
-from pipeline.errors import Interrupted, UsageError
+from pipeline.errors import Interrupted
 from pipeline.reproduce import counts as experiment_counts
-from pipeline.reproduce.counts import Named
-from pipeline.reproduce.experiment import Found
 from pipeline.reproduce.inouye2015 import perplexity, published
 from pipeline.reproduce.inouye2015.models import (
-    FEW,
     FIELDS,
     MULTINOMIAL,
-    SUMMED,
-    Budget,
     Scorer,
     Variant,
-    missing_at_least,
 )
 from pipeline.reproduce.inouye2015.perplexity import (
     CLASSIC3,
@@ -46,35 +30,24 @@ from pipeline.reproduce.inouye2015.perplexity import (
     counts_of,
     protocol,
     selected,
-    split_of,
 )
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.trials import group_of
-from tests.pipeline.reproduce.support import failing, places, reproduced, without_seconds
+from tests.pipeline.reproduce.inouye2015.small_models import (
+    SMALL,
+    documents,
+    scored,
+    summed_of,
+)
+from tests.pipeline.reproduce.inouye2015.test_figure_3 import made_up
+from tests.pipeline.reproduce.support import failing, reproduced, without_seconds
 from tests.pipeline.support import call, inside
-from tests.shared_data import shared_file
 
 pytestmark = pytest.mark.slow
 
 EXPERIMENTS = ("lpmrf-classic3", "lpmrf-wikipedia")
-SMALL = Budget(
-    n_samples=20,
-    n_temperatures=10,
-    round_temperatures=5,
-    likelihood_temperatures=10,
-    n_repeats=3,
-    selection_samples=10,
-    selection_temperatures=5,
-    n_rounds=2,
-    n_sweeps=2,
-    lda_sweeps=10,
-    n_chains=10,
-    chain_temperatures=10,
-)
-CHOSEN = (0.1, 1.5)
 GIVEN = ("--penalty", 0.1, "--length-scale", 1.5)
 SETTINGS = PerplexitySettings((2,), SMALL, (0.5, 0.1), (1.0, 2.0), seed=2)
-SINGLE, MIXTURE = Variant("single", FIELDS, 1), Variant("mixture", FIELDS, 2)
 MODELS = {
     "Multinomial",
     "LPMRF",
@@ -88,169 +61,8 @@ MODELS = {
 }
 
 
-def documents(n_docs=60, seed=0):
-    """Documents of two halves of 10 words, whose first two come together; lengths vary."""
-    rng = np.random.default_rng(seed)
-    rate = np.repeat([[1.0], [0.1]], 5, axis=1).ravel() * np.ones((n_docs, 10))
-    rate[rng.random(n_docs) < 0.5] = rate[0, ::-1]
-    rate[:, :2] *= np.exp(rng.standard_normal((n_docs, 1)))
-    return sparse.csr_array(rng.poisson(1.5 * rate))
-
-
-def classic3():
-    return sparse.csr_array(sparse.load_npz(shared_file("classic3/bow_3890x1000.npz")))
-
-
-def split_counts(counts):
-    return split_of(Named("x", counts))
-
-
-@pytest.fixture
-def split():
-    return split_counts(documents())
-
-
-def scored(variant, split, seed=2, n_jobs=None, budget=SMALL):
-    chosen = (math.inf, 1.5) if variant.base == MULTINOMIAL else CHOSEN
-    found = Scorer(budget, seed, n_jobs).score(variant, split.train, split.test, chosen)
-    return {name: np.asarray(value) for name, value in found.items()}
-
-
 def cached(split, settings=SETTINGS):
     return group_of(ResultCache(), perplexity.NAME, settings, perplexity.LEVELS, split=split)
-
-
-def summed_of(found):
-    return LikelihoodEstimate.from_arrays(found, SUMMED)
-
-
-# --- models and measures --------------------------------------------------------------------------
-
-
-def test_the_published_split():
-    counts = sparse.csr_array(np.diag(np.arange(1, 58)))
-    split = split_counts(counts)
-    order = np.argsort(np.random.RandomState(1).rand(57))
-    assert split.test.toarray().tolist() == counts.toarray()[order[:5]].tolist()
-    assert split.train.toarray().tolist() == counts.toarray()[order[5:]].tolist()
-    again = split.for_selection
-    assert again.train.toarray().tolist() == split.train.toarray()[:47].tolist()
-    assert again.test.toarray().tolist() == split.train.toarray()[47:].tolist()
-    assert not split.is_classic3
-    for few in (np.eye(9), np.eye(10), np.zeros((100, 3))):
-        with pytest.raises(UsageError, match="some 20 documents with tokens"):
-            split_counts(sparse.csr_array(few))
-
-
-@pytest.mark.shared
-def test_classic3_is_recognised():
-    counts = classic3()
-    assert split_counts(counts).is_classic3
-    assert not split_counts(counts[1:]).is_classic3
-    counts.data[0] += 1
-    assert not split_counts(counts).is_classic3
-
-
-@pytest.mark.shared
-def test_multinomials_come_out_as_published():
-    split = split_counts(classic3())
-    budget = replace(SMALL, chain_temperatures=2, n_chains=2)
-    for known, theirs in published.PERPLEXITY.items():
-        variant = Variant(*known)
-        if variant.base == MULTINOMIAL:
-            found = scored(variant, split, seed=0, budget=budget)
-            assert (found["test"][0], found["train"][0]) == pytest.approx(theirs, abs=1e-3)
-
-
-def test_both_measures_of_one_multinomial(split):
-    found = scored(SINGLE._replace(base=MULTINOMIAL), split)
-    train, test = split.train.toarray(), split.test.toarray()
-    train = train[train.sum(axis=1) > 0]
-    p = train.mean(axis=0) + 1e-4
-    p /= p.sum()
-    for part, measured in ((test, found["test"]), (train, found["train"])):
-        total = sum(multinomial.logpmf(x, x.sum(), p) for x in part)
-        assert measured == pytest.approx([np.exp(-total / part.sum())], rel=1e-6)
-    assert summed_of(found).total == pytest.approx((test @ np.log(p)).sum(), rel=1e-6)
-    assert found["nonzeros"] == 0
-
-
-def test_both_measures_of_a_mixture(split):
-    variant = MIXTURE._replace(base=MULTINOMIAL)
-    found = scored(variant, split)
-    model = Scorer(SMALL, 2).fitted(variant, split.train, (math.inf, 1.5))
-    x = split.test.toarray()
-    log_p = x @ np.log(model.topic_word.T)
-    orders = np.array([multinomial.logpmf(row, row.sum(), np.full(10, 0.1)) for row in x])
-    orders += x.sum(axis=1) * np.log(10)
-    at_best = (log_p.max(axis=1) + orders).sum()
-    assert found["test"][0] == pytest.approx(np.exp(-at_best / x.sum()))
-    summed = logsumexp(log_p + np.log(model.prior / model.prior.sum()), axis=1)
-    scored_ones = x.sum(axis=1) > 0
-    assert summed_of(found).log_likelihood[scored_ones] == pytest.approx(summed[scored_ones])
-
-
-@pytest.mark.parametrize(
-    ("kind", "base"), [("topics", MULTINOMIAL), ("gibbs", MULTINOMIAL), ("gibbs", FIELDS)]
-)
-def test_topic_models_are_scored_by_one_method(kind, base, split):
-    short = split.train[np.asarray(split.train.sum(axis=1)).ravel() <= 6]
-    assert short.sum() > 20
-    chosen = (math.inf, 1.5) if base == MULTINOMIAL else CHOSEN
-    model = Scorer(SMALL, 2).fitted(Variant(kind, base, 2), split.train, chosen)
-    assert isinstance(model, LPMRFTopics)
-    assert (len(model.edge_weight) > 0) == (base == FIELDS)
-    truth = exact(model, DocumentBlock(short))
-    budget = replace(SMALL, n_chains=100, chain_temperatures=40)
-    annealed = Scorer(budget, 0).likelihood(model, short)
-    assert annealed.method == "annealed-importance-sampling"
-    error = np.hypot(annealed.monte_carlo_standard_error, 1e-9)
-    assert abs(annealed.total - truth.total) < 4 * error
-
-
-def test_few_temperatures_are_the_same_fields_again(split):
-    few, many = scored(SINGLE._replace(base=FEW), split), scored(SINGLE, split)
-    assert len(set(few["test"])) == len(few["test"]) == len(few["train"]) == 3
-    assert not any(name.startswith(SUMMED) for name in few)
-    assert few["nonzeros"] == many["nonzeros"] > 0
-    assert few["test"] == pytest.approx(np.full(3, many["test"][0]), rel=0.2)
-
-
-def test_the_settings_of_a_model_give_its_own_table_again(split):
-    scorer = Scorer(SMALL, 2)
-    model = scorer.fitted(MIXTURE, split.train, CHOSEN)
-    assert isinstance(model, LPMRFClusters)
-    again = scorer.with_table(model, CHOSEN[1], "envelope", 5)
-    assert again.log_partition == pytest.approx(model.log_partition, rel=1e-9)
-    other = scorer.with_table(model, CHOSEN[1], "smc", 5)
-    assert other.log_partition != pytest.approx(model.log_partition, rel=1e-3)
-    assert other.topic_word == pytest.approx(model.topic_word, rel=1e-12)
-
-
-@pytest.mark.parametrize("interaction", [0.05, 2.0])
-def test_nats_that_a_partition_function_lacks(interaction):
-    phi = np.zeros((4, 4))
-    phi[0, 1] = phi[1, 0] = interaction
-    field = FixedLengthPoissonMRF(np.log([0.1, 0.1, 0.4, 0.4]), phi, 12.0)
-    exact_table = [0.0, *(exact_log_partition(field, n) + gammaln(n + 1.0) for n in range(1, 9))]
-    # The true one lacks nothing; one that knows of no interactions does where they are strong.
-    true = LPMRFClusters.of_fields([field], [exact_table], [1.0])
-    assert missing_at_least(true, 1.5) == 0
-    blind = LPMRFClusters.of_fields([field], np.zeros((1, 9)), [1.0])
-    missing = missing_at_least(blind, 1.5)
-    x = np.array([4, 4, 0, 0])
-    term = field.log_weight(x[None])[0] + gammaln(9.0)
-    assert missing == pytest.approx(max(term, 0.0))
-    assert missing <= exact_table[8]
-    assert (missing > 10) == (interaction == 2.0)
-
-
-def test_the_same_bits_for_a_seed_whatever_the_threads(split):
-    first, again = scored(MIXTURE, split), scored(MIXTURE, split, n_jobs=3)
-    assert first.keys() == again.keys()
-    for name in first.keys() - {"seconds"}:
-        np.testing.assert_array_equal(first[name], again[name])
-    assert scored(MIXTURE, split, seed=3)["test"] != first["test"]
 
 
 def test_sources_of_penalties():
@@ -351,89 +163,6 @@ def test_differences(split):
         assert row["p_value"] == expected.p_value
     row = result["rows"][0]
     assert row["likelihood"]["bag_perplexity"] == pytest.approx(row["test"])
-
-
-def made_up(n_topics, n_docs=60):
-    """Return settings, split and scores; of 3,890 documents the published perplexities."""
-    is_classic3 = n_docs == 3890
-    settings = PerplexitySettings(n_topics, by_published=is_classic3)
-    counts = np.zeros(published.SHAPE if is_classic3 else (n_docs, 5), dtype=np.int64)
-    counts[:, 0] = 48
-    counts[0, 1] += published.N_TOKENS - counts.sum() if is_classic3 else 0
-    n_test = n_docs // 10
-    split = HeldOut(sparse.csr_array(counts[n_test:]), sparse.csr_array(counts[:n_test]))
-    rng = np.random.default_rng(0)
-    tokens = np.asarray(split.test.sum(axis=1)).ravel()
-    scores = {}
-    for variant in settings.variants:
-        is_field = variant.base != MULTINOMIAL
-        known = variant._replace(base=FIELDS if is_field else MULTINOMIAL)
-        test, train = published.PERPLEXITY.get(known, (29.0 - 3 * is_field, 25.0))
-        if variant == SINGLE:
-            test, train = test - 0.2, train - 0.2
-        gain = -tokens * (5.0 - 0.1 * is_field) + rng.normal(0, 1e-3, len(tokens))
-        summed = LikelihoodEstimate(
-            gain, np.zeros(len(tokens)), tokens, "exact", "sequence", "exact"
-        )
-        arrays = {} if variant.base == FEW else summed.to_arrays(SUMMED)
-        given = {"missing": 0.0, "seconds": 1.0, "penalty": 0.1, "length_scale": 1.0}
-        means = {"test": np.array([test]), "train": np.array([train])}
-        scores[variant] = {**arrays, **given, **means, "nonzeros": 78_400 * is_field}
-    return settings, split, scores
-
-
-def result_of(settings, split, scores):
-    return as_json("lpmrf-classic3", "made up", settings, split, scores, {})
-
-
-@pytest.mark.parametrize("n_topics", [(), (3,), (3, 10, 20)])
-@pytest.mark.parametrize("n_docs", [60, 3890])
-def test_figures(n_topics, n_docs):
-    drawn = CLASSIC3.draw(Found(result_of(*made_up(n_topics, n_docs))))
-    assert list(drawn) == ["lpmrf-classic3", "lpmrf-classic3-likelihood"]
-    for name, draw in drawn.items():
-        figure = Figure()
-        draw(figure)
-        n_bars = [len(axes.patches) for axes in figure.axes]
-        n_single = 2 if name.endswith("likelihood") else 3
-        assert n_bars == [n_single, *([6 * len(n_topics)] if n_topics else [])]
-        if n_topics and not name.endswith("likelihood"):
-            marks = [len(axes.lines) for axes in figure.axes]
-            assert marks == ([3, 4] if n_docs == 3890 else [2, 0])
-
-
-def test_claims_hold_for_the_published_figures():
-    good = result_of(*made_up((3, 10), 3890))
-    assert not failing(CLASSIC3, good)
-    assert len(places(CLASSIC3, good)) == 17
-    assert len(places(CLASSIC3, result_of(*made_up((), 60)))) == 4
-
-
-MIXTURE_3 = Variant("mixture", FIELDS, 3)
-LDA_10 = Variant("gibbs", MULTINOMIAL, 10)
-
-
-@pytest.mark.parametrize(
-    ("variant", "changed", "n_failed", "part"),
-    [
-        (SINGLE._replace(base=MULTINOMIAL), {"test": [47.35]}, 1, "Multinomials as publ"),
-        (SINGLE, {"nonzeros": 70_000}, 1, "nonzeros as published"),
-        (SINGLE, {"test": [33.9]}, 1, "with fewer temperatures"),
-        (MIXTURE_3, {"train": [22.5]}, 1, "as published or better"),
-        (MIXTURE_3, {"test": [31.0]}, 2, "below Multinomial"),
-        (LDA_10, {"test": [20.0]}, 1, "below LDA"),
-        (MIXTURE_3, {"missing": 100.0}, 1, "no lower than the term of one document"),
-        (MIXTURE_3, {"factor": 1.03}, 1, "LPMRF mixture, K = 3: likelier"),
-    ],
-)
-def test_claims_name_the_models_that_fail(variant, changed, n_failed, part):
-    settings, split, scores = made_up((3, 10), 3890)
-    factor = changed.pop("factor", 1.0)
-    scores[variant] |= {name: np.asarray(value) for name, value in changed.items()}
-    scores[variant][SUMMED + "log_likelihood"] *= factor
-    failed = failing(CLASSIC3, result_of(settings, split, scores))
-    assert len(failed) == n_failed
-    assert any(part in claim for claim in failed)
 
 
 def test_a_selected_penalty_at_the_edge_is_named(split):
