@@ -1,7 +1,6 @@
 import itertools
 import math
 import threading
-import time
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
@@ -337,6 +336,7 @@ def test_documents_at_the_same_time_stay_within_the_limit(monkeypatch):
     limit = int(cost.max() * 1.5)
     assert 2 * cost.min() < limit
     running, largest, lock = [0.0], [0.0, 0], threading.Lock()
+    waiting, met = cost.min(), threading.Event()  # documents of this cost wait for another one
     real = module._log_probability
 
     def watched(model, words, n):
@@ -345,7 +345,10 @@ def test_documents_at_the_same_time_stay_within_the_limit(monkeypatch):
             running[0] += needed
             largest[0] = max(largest[0], running[0])
             largest[1] = max(largest[1], round(running[0] / needed))
-        time.sleep(0.002)
+            if running[0] >= 2 * waiting == 2 * needed:
+                met.set()
+        if needed == waiting:
+            met.wait(timeout=10)
         result = real(model, words, n)
         with lock:
             running[0] -= needed
@@ -356,6 +359,8 @@ def test_documents_at_the_same_time_stay_within_the_limit(monkeypatch):
     assert (exact_of(model, counts, max_memory=limit, n_jobs=2).log_likelihood == expected).all()
     assert largest[0] <= limit
     assert largest[1] == 2  # some were at the same time
+    waiting = cost.max()
+    met.clear()
     exact_of(model, counts, max_memory=4 * limit, n_jobs=2)
     assert largest[0] > limit  # the negative control
 
