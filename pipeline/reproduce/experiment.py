@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipeline.cache.results import ResultCache
 from pipeline.reproduce.claims import Finding
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Headline, Table, grouped
@@ -39,7 +38,7 @@ class Experiment:
     name: str  # Name in `reproduce NAME`
     where: str  # Place in the paper
     shows: str  # Purpose, in a sentence
-    run: Callable[[ReproduceSettings, ResultCache], Found]
+    run: Callable[[ReproduceSettings], Found]
     tables: Callable[[Any], Sequence[Table]]
     headline: Callable[[Any], Headline]
     findings: Callable[[Any], Iterable[Finding]]  # Decides the claims

@@ -84,10 +84,8 @@ PAPERS = (
         "Regressions take time linear in documents and words, annealing in the nonzeros.",
         (perplexity.CLASSIC3, perplexity.WIKIPEDIA, dependencies.EXPERIMENT, scaling.EXPERIMENT),
     ),
-)
-"""Papers by year, the one on the pipeline first."""
+)  # Papers by year, the one on the pipeline first
 
 EXPERIMENTS: dict[str, Experiment] = {
     each.name: each for paper in PAPERS for each in paper.experiments
-}
-"""Experiments by name, in the order of `reproduce --all`."""
+}  # Experiments by name, in the order of `reproduce --all`

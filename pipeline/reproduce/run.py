@@ -9,7 +9,6 @@ from typing import Any
 
 from corpora import writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
-from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.figures.write import write_figures
 from pipeline.reproduce.claims import findings_of
@@ -30,7 +29,7 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
     directory.mkdir(parents=True, exist_ok=True)
     with writer_lock(directory):
         remove_partial_files(directory)
-        found = declared.run(settings, ResultCache())
+        found = declared.run(settings)
         result = {
             "experiment": experiment,
             "scale": settings.scale,
@@ -65,7 +64,7 @@ def check(settings: ReproduceSettings, experiment: str = "") -> None:
             raise UsageError(f"{option} is for {' or '.join(names)}{remedy}")
     check_seed(settings.seed)
     check_least(settings, pairs=2, held_out=2, topics=1, scored=2, max_tokens=2)
-    check_least(settings, particles=2, repeats=2, moves=0, words=2, documents=20)
+    check_least(settings, particles=2, repeats=2, moves=1, words=2, documents=20)
 
 
 def command_of(settings: ReproduceSettings, experiment: str) -> str:

@@ -13,14 +13,14 @@ EXPERIMENTS = (
     *("bam-abalone", "bam-letters", "bam-decompositions"),
     *("lpmrf-classic3", "lpmrf-wikipedia"),
     *("lpmrf-dependencies", "lpmrf-scaling"),
-)
-"""Names of `reproduce NAME`, in the order of `reproduce --all`."""
+)  # Names of `reproduce NAME`, in the order of `reproduce --all`
 ALL_TAKE = "quick takes more than a quarter of an hour of one core, full many hours"
 """Measured time of all of them, for the help."""
 ALDEBAKEL_EXPERIMENTS = ("aldebakel-trainers", "aldebakel-topics")
 L2R_EXPERIMENTS = ("l2r-kl", "l2r-convergence")
 LETTER_EXPERIMENTS = ("bam-letters", "bam-decompositions")
-PARTICLE_EXPERIMENTS = ("bam-toy", "bam-parafac", "bam-abalone", *LETTER_EXPERIMENTS)
+MOVES_EXPERIMENTS = ("bam-parafac", "bam-abalone", *LETTER_EXPERIMENTS)
+PARTICLE_EXPERIMENTS = ("bam-toy", *MOVES_EXPERIMENTS)
 """Experiments that score allocation models by particles."""
 PERPLEXITY_EXPERIMENTS = ("lpmrf-classic3", "lpmrf-wikipedia")
 FIELD_EXPERIMENTS = (*PERPLEXITY_EXPERIMENTS, "lpmrf-dependencies")
@@ -113,7 +113,7 @@ class ReproduceSettings:
     )
     moves: int | None = _number(
         "tokens drawn anew after each, in the runs of particles that have moves",
-        *PARTICLE_EXPERIMENTS,
+        *MOVES_EXPERIMENTS,
     )
     output: str = setting(
         "",

@@ -25,8 +25,8 @@ class Column:
     """One column: the place of its value in a row, and its format."""
 
     title: str
-    value: str | Callable[[Any], Any]
-    """Key in the row, with dots between keys of nested rows, or a function of the row."""
+    value: str | tuple[Any, ...] | Callable[[Any], Any]
+    """Key in the row, with dots between keys of nested rows; these keys; or function of the row."""
     form: str = ""  # Format of numbers
     error: str = ""  # Key of the standard error, which is written after ±; none if empty
     group: str = ""  # Title over neighbouring columns
@@ -85,24 +85,6 @@ class Table:
         yield from textwrap.wrap(self.note, NOTE_WIDTH)
 
 
-def text_table(
-    title: str,
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    groups: Iterable[tuple[str, int]] = (),
-    note: str = "",
-    headings: int = 1,
-) -> Table:
-    """Return a table of cells that are text already; `groups` are titles over so many columns."""
-    over = [name for name, width in groups for _ in range(width)] or [""] * len(columns)
-    shown = tuple(
-        Column(name, itemgetter(n), group=group)
-        for n, (name, group) in enumerate(zip(columns, over, strict=True))
-    )
-    return Table(title, shown, [tuple(row) for row in rows], note, headings)
-
-
 def text(value: Any, form: str = "") -> str:
     """Return a value as text: a dash if there is none, numbers with a true minus sign."""
     if value is None or value != value:  # noqa: PLR0124 - not a number
@@ -134,7 +116,12 @@ def indexed(rows: Iterable[Any], *names: str) -> dict[Any, Any]:
     return {itemgetter(*names)(row): row for row in rows}
 
 
-def _at(row: Any, key: str) -> Any:
-    for part in (key,) if key in row else key.split("."):
+def pivoted(rows: Iterable[Any], by: str, over: str) -> list[dict[Any, Any]]:
+    """Return a row for each value under `by`, with the rows by their values of `over`."""
+    return [{by: value} | indexed(of, over) for value, of in grouped(rows, by).items()]
+
+
+def _at(row: Any, key: Any) -> Any:
+    for part in key if isinstance(key, tuple) else (key,) if key in row else key.split("."):
         row = None if row is None else row.get(part)
     return row

@@ -33,14 +33,14 @@ def scaled(full: B, settings: ReproduceSettings, quick: Mapping[str, Any], **ask
 
 
 def group_of(
-    cache: ResultCache, experiment: str, budget: Any, levels: Collection[str] = (), **data: Any
+    experiment: str, budget: Any, levels: Collection[str] = (), **data: Any
 ) -> ResultGroup:
     """Return the cached trials of these data and of all fields of a budget but `levels`.
 
     Levels only say which trials there are, so that longer lists go on with what is there.
     """
     spent = {field: each for field, each in vars(budget).items() if field not in levels}
-    return cache.group(EXPERIMENT + experiment, budget=spent, **data)
+    return ResultCache().group(EXPERIMENT + experiment, budget=spent, **data)
 
 
 def run_trials(

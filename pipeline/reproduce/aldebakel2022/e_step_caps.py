@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from pipeline.cache.results import ResultCache
 from pipeline.reproduce.aldebakel2022 import training
 from pipeline.reproduce.aldebakel2022.training import MIN_COMPARED, NEAR, SCORES, summary
 from pipeline.reproduce.claims import Finding, finding
@@ -32,7 +31,7 @@ LONGER = "It took 38 minutes to run the code, as opposed to just 3-4 minutes for
 MEASURED = ("updates", "near", "training_seconds", *SCORES)
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+def _run(settings: ReproduceSettings) -> Found:
     """Train by both in each run; each model is cached when it is done."""
     corpus, n_topics = words_of_counts(settings), settings.topics or training.N_TOPICS
     sweeps = SWEEPS[:-1] if settings.scale == "quick" else SWEEPS
@@ -42,7 +41,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
         topics, taken = TRAIN[trainer](part, n_topics, limit)
         return taken | {name: training.score(topics, part, name) for name in SCORES}
 
-    runs = training.run_models(NAME, corpus.counts, models, train, settings, cache)
+    runs = training.run_models(NAME, corpus.counts, models, train, settings)
     rows = [
         {"trainer": model[0], "limit": model[1], **summary(MEASURED, each)}
         | {"more": summary(MEASURED, each, runs[VB, CAPS[-1]])}
@@ -53,8 +52,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     return Found(plain({**about, "topics": n_topics, "runs": len(runs[models[0]]), "rows": rows}))
 
 
-def tables(result: Any) -> list[Table]:
-    """Return all models."""
+def _tables(result: Any) -> list[Table]:
     more, scores = "above VB with the last cap", (("bound", "bound"), ("log p", "log_p"))
     columns = (
         *(Column("trainer", "trainer"), Column("", "limit")),
@@ -76,8 +74,7 @@ def tables(result: Any) -> list[Table]:
     return [Table("Online VB by cap, Gibbs sampling by sweeps", columns, result["rows"], note, 2)]
 
 
-def headline(result: Any) -> Headline:
-    """Return work and bound of the lowest cap against the highest."""
+def _headline(result: Any) -> Headline:
     low, *_, high = _rows(result, VB)
     what, more = f"bound with cap {low['limit']} above cap {high['limit']}", low["more"]["bound"]
     spent = f"{low['updates'] / high['updates']:.0%} of the updates"
@@ -89,8 +86,7 @@ def _rows(result: Any, trainer: str) -> list[Any]:
     return grouped(result["rows"], "trainer")[trainer]
 
 
-def findings(result: Any) -> Iterator[Finding]:
-    """Decide the paper's claims."""
+def _findings(result: Any) -> Iterator[Finding]:
     capped, swept = (_rows(result, trainer) for trainer in (VB, GIBBS))
     low = [(f"cap {row['limit']}", row["more"]) for row in capped if row["limit"] in (5, 10)]
     more = [(cap, of["updates"]) for cap, of in low if of["updates"] > -2 * of["updates_error"]]
@@ -145,7 +141,7 @@ EXPERIMENT = Experiment(
     NAME,
     "Figures 16 and 18",
     "How the E-step cap and Gibbs sampling change work and quality of topics.",
-    *(run, tables, headline, findings),
+    *(_run, _tables, _headline, _findings),
     (Figure("", "Figures 16 and 18: held-out likelihood by work and seconds", _draw),),
     data=lambda result: data_note("24,000 articles of Wikipedia", result["corpus"]),
     is_compared=lambda result: result["documents"] >= MIN_COMPARED,

@@ -7,7 +7,6 @@ import numpy as np
 
 from corpora import Corpus
 from evaluation import coherence
-from pipeline.cache.results import ResultCache
 from pipeline.figures.style import MUTED
 from pipeline.report.figures.word_clouds import MAX_PANELS, draw_clouds
 from pipeline.report.word_clouds import MAX_WORDS, word_cloud
@@ -29,8 +28,7 @@ THEMES = {
     "music": "music song album band singer musical sing concert",
     "academia": "school university student college education professor teacher academic",
     "sports": "game team season player league win play championship",
-}
-"""Words by which a topic of ours is about the theme of a published word cloud."""
+}  # Words by which a topic of ours is about the theme of a published word cloud
 OPTIMUM = "Our finding is that a value of around 25 topics is optimal (Sec. 3.2)."
 THEMES_FOUND = (
     "Topic 0 below appears to be about music, topic 5 below is about education and topic 6 below "
@@ -39,7 +37,7 @@ THEMES_FOUND = (
 MEASURED = ("c_v", "c_npmi", "bound")
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+def _run(settings: ReproduceSettings) -> Found:
     """Train with each K in each run; each model is cached when it is done."""
     corpus, n_shown = words_of_counts(settings), settings.topics or training.N_TOPICS
 
@@ -58,7 +56,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
         }
 
     models = [(k,) for k in sorted({*CANDIDATES, n_shown})]
-    runs = training.run_models(NAME, corpus.counts, models, train, settings, cache)
+    runs = training.run_models(NAME, corpus.counts, models, train, settings)
     rows: list[dict[str, Any]] = [
         {"topics": k, "published": PUBLISHED.get(k), **summary(MEASURED, each)}
         for (k,), each in runs.items()
@@ -77,8 +75,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     return Found(plain(about | {"topics": topics}), drawn)
 
 
-def tables(result: Any) -> list[Table]:
-    """Return coherence by K, and the topics of one model."""
+def _tables(result: Any) -> list[Table]:
     by_number = (
         Column("topics", "topics"),
         *(Column(name, name, ".3f", f"{name}_error", "ours") for name in MEASURED),
@@ -102,14 +99,13 @@ def tables(result: Any) -> list[Table]:
     ]
 
 
-def headline(result: Any) -> Headline:
-    """Return the number of topics of the highest coherence."""
+def _headline(result: Any) -> Headline:
     c_v = text(max(row["c_v"] for row in result["rows"]), ".3f")
     what = "number of topics of the highest c_v"
     return Headline(what, f"{result['best']} ({c_v})", "20 (0.639)")
 
 
-def findings(result: Any) -> Iterator[Finding]:
+def _findings(result: Any) -> Iterator[Finding]:
     """Decide the paper's claims, which are about many documents."""
     if result["documents"] < MIN_COMPARED:
         return
@@ -145,7 +141,7 @@ EXPERIMENT = Experiment(
     NAME,
     "Figures 15 and 19 to 21",
     "The number of topics with the highest coherence, and topics as word clouds.",
-    *(run, tables, headline, findings),
+    *(_run, _tables, _headline, _findings),
     (
         Figure("-coherence", "Figure 15: coherence by the number of topics", _draw_coherence),
         Figure("-clouds", "Figures 19 to 21: the most prevalent topics as clouds", _draw_clouds),

@@ -54,7 +54,6 @@ def run_models(
     models: Sequence[M],
     train: Callable[..., Mapping[str, Any]],
     settings: ReproduceSettings,
-    cache: ResultCache,
 ) -> dict[M, list[dict[str, Any]]]:
     """Return what `train` finds of each model in each run; it takes a `Part` and the model."""
     if counts.shape[0] < MIN_DOCUMENTS:
@@ -68,7 +67,7 @@ def run_models(
         return train(Part(counts[rest], counts[held_out], run_seed, settings.threads), *model)
 
     keys = [(run, *model) for run, model in product(range(settings.repeats or N_RUNS), models)]
-    group = cache.group(EXPERIMENT + name, counts=counts, topics=settings.topics, seed=seed)
+    group = ResultCache().group(EXPERIMENT + name, counts=counts, topics=settings.topics, seed=seed)
     found = run_trials(group, keys, compute, name, "models")
     return {model: [found[key] for key in keys if key[1:] == model] for model in models}
 

@@ -15,14 +15,13 @@ import numpy as np
 
 from evaluation.arrays import Floats
 from evaluation.lda.exact import exact
-from pipeline.cache.results import ResultCache
 from pipeline.figures.style import INK
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_document
 from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines
 from pipeline.reproduce.settings import ReproduceSettings
-from pipeline.reproduce.tables import Headline, Table, grouped, text, text_table
+from pipeline.reproduce.tables import Column, Headline, Table, grouped, pivoted, text
 from pipeline.reproduce.trials import group_of, run_trials, scaled
 
 NAME = "buntine-convergence"
@@ -48,13 +47,12 @@ class ConvergenceBudget:
     seed: int = 0
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
-    """Make all runs."""
+def _run(settings: ReproduceSettings) -> Found:
     budget = scaled(ConvergenceBudget(), settings, QUICK)
-    return Found(as_json(budget, *convergence(budget, cache)))
+    return Found(as_json(budget, *convergence(budget)))
 
 
-def convergence(budget: ConvergenceBudget, cache: ResultCache) -> tuple[float, dict[str, Floats]]:
+def convergence(budget: ConvergenceBudget) -> tuple[float, dict[str, Floats]]:
     """Return -log2 p(document) a word: exact, and (R, N) by run and size of each estimator.
 
     All sizes of one run have the seed in common, so that a larger size of an estimator that makes
@@ -72,7 +70,7 @@ def convergence(budget: ConvergenceBudget, cache: ResultCache) -> tuple[float, d
         return {"estimate": [-each / bits for each in found]}
 
     runs = range(budget.n_runs)
-    group = group_of(cache, NAME, budget)
+    group = group_of(NAME, budget)
     found = run_trials(group, product(ESTIMATORS, runs), compute, NAME, "runs")
     truth = -float(exact(topics, document).log_likelihood[0]) / bits
     return truth, {m: np.array([found[m, run]["estimate"] for run in runs]) for m in ESTIMATORS}
@@ -92,18 +90,21 @@ def as_json(
     return {"name": NAME, **about, "runs": budget.n_runs, "exact": truth, "rows": rows}
 
 
-def tables(result: Any) -> list[Table]:
-    """Return estimates of one run, and errors of all runs, by samples and estimator."""
-    by_size = grouped(result["rows"], "samples").items()
-    names = list(grouped(result["rows"], "estimator"))
+def _tables(result: Any) -> list[Table]:
+    names, rows = grouped(result["rows"], "estimator"), result["rows"]
     note = (
         f"Bits a word of one document of {result['tokens']} tokens under {result['topics']} "
         f"topics, gamma = {result['gamma']}; exactly {result['exact']:.5f}."
     )
 
     def table(title: str, column: str) -> Table:
-        rows = [(f"{size:,}", *(text(row[column], ".5f") for row in of)) for size, of in by_size]
-        return text_table(title, ("samples", *names), rows, note=note)
+        shown = (Column(name, (name, column), ".5f") for name in names)
+        return Table(
+            title,
+            (Column("samples", "samples", ","), *shown),
+            pivoted(rows, "samples", "estimator"),
+            note,
+        )
 
     estimates = table("Estimates of −log2 p a word, one run", "estimate")
     title = f"Root mean square error over {result['runs']} runs"
@@ -117,8 +118,7 @@ def _errors(result: Any, extreme: Callable[..., int]) -> tuple[int, dict[str, fl
     return size, {row["estimator"]: row["root_mean_square_error"] for row in by_size[size]}
 
 
-def headline(result: Any) -> Headline:
-    """Return the final errors of the particle sampler and the sequential one."""
+def _headline(result: Any) -> Headline:
     most, error = _errors(result, max)
     return Headline(
         f"root mean square error with {most:,} samples, bits a word",
@@ -127,8 +127,7 @@ def headline(result: Any) -> Headline:
     )
 
 
-def findings(result: Any) -> Iterator[Finding]:
-    """Decide all claims."""
+def _findings(result: Any) -> Iterator[Finding]:
     (fewest, first), (most, last) = _errors(result, min), _errors(result, max)
     theirs = {name: error for name, error in last.items() if name not in ("HM", REFINED)}
     yield finding(
@@ -155,34 +154,34 @@ def findings(result: Any) -> Iterator[Finding]:
     )
 
 
-def _draw(figure: Any, result: Any, column: str, label: str, **settings: Any) -> None:
+def _draw_estimates(figure: Any, result: Any, _: Any) -> Any:
     axes = figure.subplots()
-    if column == "estimate":
-        axes.axhline(result["exact"], color=INK, label="exact")
-    draw_lines(axes, result["rows"], "samples", column, "estimator")
-    axes.set(xlabel="samples", ylabel=label + BITS, **settings)
-    axes.legend()
-
-
-def _draw_estimates(figure: Any, result: Any, _: Any) -> None:
-    _draw(figure, result, "estimate", "")
+    axes.axhline(result["exact"], color=INK, label="exact")
+    _draw_lines(axes, result, "estimate", ylabel=BITS)
+    return axes
 
 
 def _draw_close_up(figure: Any, result: Any, _: Any) -> None:
     truth = result["exact"]
-    _draw(figure, result, "estimate", "", ylim=(truth - CLOSE_UP, truth + CLOSE_UP))
+    _draw_estimates(figure, result, _).set(ylim=(truth - CLOSE_UP, truth + CLOSE_UP))
 
 
 def _draw_errors(figure: Any, result: Any, _: Any) -> None:
-    both = {"xscale": "log", "yscale": "log"}
-    _draw(figure, result, "root_mean_square_error", "root mean square error of ", **both)
+    both, label = {"xscale": "log", "yscale": "log"}, f"root mean square error of {BITS}"
+    _draw_lines(figure.subplots(), result, "root_mean_square_error", ylabel=label, **both)
+
+
+def _draw_lines(axes: Any, result: Any, column: str, **settings: Any) -> None:
+    draw_lines(axes, result["rows"], "samples", column, "estimator")
+    axes.set(xlabel="samples", **settings)
+    axes.legend()
 
 
 EXPERIMENT = Experiment(
     NAME,
     "Figures 1 and 2",
     "Whether estimates come to the exact value as samples increase.",
-    *(run, tables, headline, findings),
+    *(_run, _tables, _headline, _findings),
     (
         Figure("", "Figure 1: estimates of one run against samples", _draw_estimates),
         Figure("-close-up", "Figure 2: the same, close to the exact value", _draw_close_up),

@@ -30,7 +30,6 @@ from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.simulate import simulated_documents
 from evaluation.lda.variational_bound import variational_bound
 from models import GibbsLDA, LDATopics
-from pipeline.cache.results import ResultCache
 from pipeline.figures.style import INK, MUTED
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_lengths, draw_topics, zipf_word_prior
@@ -38,7 +37,7 @@ from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.counts import Counts
 from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines, plain
 from pipeline.reproduce.settings import ReproduceSettings
-from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text, text_table
+from pipeline.reproduce.tables import Column, Headline, Table, grouped, pivoted
 from pipeline.reproduce.trials import group_of, run_trials, scaled
 
 Model = tuple[int, int]  # I, the training documents, 0 for the known model; and K
@@ -115,11 +114,11 @@ class Problem(NamedTuple):
         return _documents(self.truth, n_docs, (self.budget.seed, 1))
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+def _run(settings: ReproduceSettings) -> Found:
     """Train and score all models; each is cached when it is done."""
     asked = {"dataset": DATASETS[settings.dataset], "n_held_out": settings.held_out}
     budget = scaled(SelectionBudget(), settings, QUICK, **asked)
-    group = group_of(cache, NAME, budget, ("training_sizes",))
+    group = group_of(NAME, budget, ("training_sizes",))
     drawn = problem(budget)
 
     compute = partial(scored, drawn, n_jobs=settings.threads)
@@ -231,21 +230,15 @@ def as_json(
     }
 
 
-def tables(result: Any) -> list[Table]:
-    """Return the choices, perplexities over K for each training size, and seconds."""
+def _tables(result: Any) -> list[Table]:
     samples, truth = result["samples"], result["true_topics"]
     by_size = grouped(result["rows"], "training_documents")
-    chosen = indexed(result["chosen"], "training_documents", "estimator")
-    timed = indexed(result["rows"], "training_documents", "topics", "estimator")
-    heads = ("estimator", *(f"{size:,}" for size in by_size))
-    choices = [
-        [name, *(str(chosen[size, name]["topics"]) for size in by_size), str(truth)]
-        for name in samples
-    ]
-    seconds = [
-        [name, *(text(timed[size, truth, name]["seconds"], ".1f") for size in by_size)]
-        for name in samples
-    ]
+
+    def over_sizes(title: str, rows: Any, key: str, form: str = "", *more: Column) -> Table:
+        sizes = (Column(f"{n:,}", (n, key), form, group="ours" if more else "") for n in by_size)
+        pivot = pivoted(rows, "estimator", "training_documents")
+        return Table(title, (Column("estimator", "estimator"), *sizes, *more), pivot)
+
     spent = ", ".join(f"{name} {n} samples" for name, n in samples.items() if n)
     note = (
         f"Of {result['held_out_documents']:,} held-out documents over {result['words']:,} words "
@@ -258,33 +251,25 @@ def tables(result: Any) -> list[Table]:
         columns.append(Column("loss", f"{name}.loss", ".4f", f"{name}.loss_standard_error", name))
     known = {name: {"perplexity": each} for name, each in result["true_perplexity"].items()}
     last = {"topics": "the known model", **known}
-    by_topics = {size: grouped(rows, "topics").items() for size, rows in by_size.items()}
+    chosen, scored = "Number of topics chosen", "Seconds of scoring with the true number of topics"
+    by_parts, with_truth = "by size of the training part", grouped(result["rows"], "topics")[truth]
+    known_model = Column("the known model", lambda _: truth, group="truth")
     return [
-        text_table(
-            "Number of topics chosen, by size of the training part",
-            (*heads, "the known model"),
-            choices,
-            groups=(("", 1), ("ours", len(by_size)), ("truth", 1)),
-        ),
+        over_sizes(f"{chosen}, {by_parts}", result["chosen"], "topics", "", known_model),
         *(
             Table(
                 f"Perplexity of models learned from {size:,} documents",
                 tuple(columns),
-                [*({"topics": k} | indexed(of, "estimator") for k, of in rows), last],
+                [*pivoted(rows, "topics", "estimator"), last],
                 note,
             )
-            for size, rows in by_topics.items()
+            for size, rows in by_size.items()
         ),
-        text_table(
-            "Seconds of scoring with the true number of topics, by size of the training part",
-            heads,
-            seconds,
-        ),
+        over_sizes(f"{scored}, {by_parts}", with_truth, "seconds", ".1f"),
     ]
 
 
-def headline(result: Any) -> Headline:
-    """Return the choices of models learned from most documents."""
+def _headline(result: Any) -> Headline:
     chosen, truth = grouped(result["chosen"], "training_documents"), result["true_topics"]
     return Headline(
         f"topics chosen, learned from {max(chosen):,} documents of {truth} topics",
@@ -293,8 +278,7 @@ def headline(result: Any) -> Headline:
     )
 
 
-def findings(result: Any) -> Iterator[Finding]:
-    """Decide the claim of each estimator, of which completion is not in the paper."""
+def _findings(result: Any) -> Iterator[Finding]:
     truth = result["true_topics"]
     for name, rows in grouped(result["chosen"], "estimator").items():
         wrong = [row for row in rows if row["topics"] != truth]
@@ -336,7 +320,7 @@ EXPERIMENT = Experiment(
     NAME,
     "Figures 3 to 5",
     "Whether held-out perplexity is lowest at the number of topics of the known model.",
-    *(run, tables, headline, findings),
+    *(_run, _tables, _headline, _findings),
     (
         Figure(
             "-by-size", "Figure 3: perplexity against the size of the training part", _draw_by_size

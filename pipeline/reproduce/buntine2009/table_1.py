@@ -14,7 +14,6 @@ import numpy as np
 
 from evaluation.arrays import Floats
 from evaluation.lda.exact import exact
-from pipeline.cache.results import ResultCache
 from pipeline.figures.style import MUTED
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_document
@@ -29,35 +28,27 @@ QUICK = {"n_pairs": 100}
 MAX_T = 2.58  # Cutoff of the paper: |t| exceeds it once in a hundred times without bias
 # Mean, standard deviation and Student's t of 100 pairs, by gamma and estimator. The mean of LR at
 # gamma = 1 is printed as .000796; its deviation and t say ten times that.
-PUBLISHED: dict[float, dict[str, tuple[float, float, float]]] = {
-    0.2: {
-        "HM": (-0.3357, 0.2345, -14.3),
-        "MFI 1st": (0.0018, 0.0114, 1.58),
-        "MFI 2nd": (0.0016, 0.0204, 0.815),
-        "LR": (0.0032, 0.0256, 1.26),
-        "LRS": (0.00072, 0.0156, 0.46),
-    },
-    0.5: {
-        "HM": (-0.210, 0.120, -17.5),
-        "MFI 1st": (0.00131, 0.0347, 0.377),
-        "MFI 2nd": (0.00624, 0.0244, 2.55),
-        "LR": (0.0128, 0.0429, 2.98),
-        "LRS": (-0.00002, 0.0233, -0.0079),
-    },
-    1.0: {
-        "HM": (-0.109, 0.0878, -12.4),
-        "MFI 1st": (0.0181, 0.0668, 2.70),
-        "MFI 2nd": (0.0261, 0.0380, 6.87),
-        "LR": (0.00796, 0.0502, 1.58),
-        "LRS": (0.00457, 0.0317, 1.44),
-    },
-    3.0: {
-        "HM": (-0.0440, 0.0819, -5.37),
-        "MFI 1st": (0.0694, 0.0797, 8.71),
-        "MFI 2nd": (0.0553, 0.0646, 8.55),
-        "LR": (0.00926, 0.0417, 2.22),
-        "LRS": (0.00510, 0.0259, 1.97),
-    },
+PUBLISHED = {
+    (0.2, "HM"): (-0.3357, 0.2345, -14.3),
+    (0.2, "MFI 1st"): (0.0018, 0.0114, 1.58),
+    (0.2, "MFI 2nd"): (0.0016, 0.0204, 0.815),
+    (0.2, "LR"): (0.0032, 0.0256, 1.26),
+    (0.2, "LRS"): (0.00072, 0.0156, 0.46),
+    (0.5, "HM"): (-0.210, 0.120, -17.5),
+    (0.5, "MFI 1st"): (0.00131, 0.0347, 0.377),
+    (0.5, "MFI 2nd"): (0.00624, 0.0244, 2.55),
+    (0.5, "LR"): (0.0128, 0.0429, 2.98),
+    (0.5, "LRS"): (-0.00002, 0.0233, -0.0079),
+    (1.0, "HM"): (-0.109, 0.0878, -12.4),
+    (1.0, "MFI 1st"): (0.0181, 0.0668, 2.70),
+    (1.0, "MFI 2nd"): (0.0261, 0.0380, 6.87),
+    (1.0, "LR"): (0.00796, 0.0502, 1.58),
+    (1.0, "LRS"): (0.00457, 0.0317, 1.44),
+    (3.0, "HM"): (-0.0440, 0.0819, -5.37),
+    (3.0, "MFI 1st"): (0.0694, 0.0797, 8.71),
+    (3.0, "MFI 2nd"): (0.0553, 0.0646, 8.55),
+    (3.0, "LR"): (0.00926, 0.0417, 2.22),
+    (3.0, "LRS"): (0.00510, 0.0259, 1.97),
 }
 
 
@@ -75,11 +66,11 @@ class Table1Budget:
     seed: int = 0
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+def _run(settings: ReproduceSettings) -> Found:
     """Compute all pairs; those of a gamma are cached together."""
     budget = scaled(Table1Budget(), settings, QUICK, n_pairs=settings.pairs)
     keys = [(gamma,) for gamma in budget.gammas]
-    group = group_of(cache, NAME, budget)
+    group = group_of(NAME, budget)
     found = run_trials(group, keys, lambda gamma: table_1(budget, gamma), NAME, "values of gamma")
     return Found(as_json(budget, found), [each["error"] for each in found.values()])
 
@@ -128,7 +119,7 @@ def as_json(budget: Table1Budget, found: Mapping[tuple[float], Any]) -> dict[str
     for (gamma,), each in found.items():
         columns = statistics(each["error"], each["standard_error"], budget.length)
         for m, estimator in enumerate(ESTIMATORS):
-            published = PUBLISHED[gamma].get(estimator)
+            published = PUBLISHED.get((gamma, estimator))
             row = {name: float(values[m]) for name, values in columns.items()}
             theirs = published and dict(zip(names, published, strict=True))
             rows.append({"gamma": gamma, "estimator": estimator, **row, "published": theirs})
@@ -136,8 +127,7 @@ def as_json(budget: Table1Budget, found: Mapping[tuple[float], Any]) -> dict[str
     return {"name": NAME, **about, "rows": rows}
 
 
-def tables(result: Any) -> list[Table]:
-    """Return a table for each gamma, ours beside the published."""
+def _tables(result: Any) -> list[Table]:
     theirs = "published, 100 pairs"
     both = ("mean", "mean", ".5f"), ("st. dev.", "standard_deviation", ".4f"), ("t", "t", ".2f")
     columns = (
@@ -157,8 +147,7 @@ def tables(result: Any) -> list[Table]:
     return [Table(f"gamma = {gamma:g}", columns, rows, note) for gamma, rows in by_gamma.items()]
 
 
-def headline(result: Any) -> Headline:
-    """Return the error of the proposed estimator, where topics are most distinct."""
+def _headline(result: Any) -> Headline:
     row = next(row for row in result["rows"] if row["estimator"] == "LRS")
     ours, theirs = (
         f"{text(of['mean'], '.5f')} (t = {text(of['t'], '.2f')})" if of else "–"
@@ -167,8 +156,7 @@ def headline(result: Any) -> Headline:
     return Headline(f"mean error of LRS at gamma = {row['gamma']:g}, bits a word", ours, theirs)
 
 
-def findings(result: Any) -> Iterator[Finding]:
-    """Decide all claims at each gamma."""
+def _findings(result: Any) -> Iterator[Finding]:
     by_gamma = {g: indexed(of, "estimator") for g, of in grouped(result["rows"], "gamma").items()}
     gammas = np.array(list(by_gamma))
 
@@ -207,6 +195,6 @@ EXPERIMENT = Experiment(
     NAME,
     "Table 1",
     "How far estimators of log p(document) under LDA are from the exact value.",
-    *(run, tables, headline, findings),
+    *(_run, _tables, _headline, _findings),
     (Figure("", "Errors of all pairs, a panel for each gamma", _draw),),
 )

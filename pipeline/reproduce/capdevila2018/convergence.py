@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.reproduce.buntine2009.estimators import REFINED
 from pipeline.reproduce.capdevila2018 import runs
@@ -32,13 +31,12 @@ QUICK = {"n_topics": 20, "n_documents": 30}
 MAX_SHARE = 0.2  # Largest share of the documents that is held out
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
-    """Run the estimators on every corpus."""
+def _run(settings: ReproduceSettings) -> Found:
     asked = {"n_topics": settings.topics, "n_documents": settings.scored}
     budget, corpora, rows = scaled(FULL, settings, QUICK, **asked), [], []
     for corpus in corpora_of(settings):
         training, documents = held_out(corpus, budget)
-        group = group_of(cache, NAME, budget, runs.LEVELS, counts=corpus.counts)
+        group = group_of(NAME, budget, runs.LEVELS, counts=corpus.counts)
         common = budget, settings.threads, corpus.name
         topics = runs.cached_topics(group, training, *common)
         scores = runs.cached_scores(group, topics, documents, *common)
@@ -96,8 +94,7 @@ def rows_of(
     ]
 
 
-def tables(result: Any) -> list[Table]:
-    """Return a table for each corpus."""
+def _tables(result: Any) -> list[Table]:
     columns = (
         Column("estimator", "estimator"),
         Column("samples", "samples", ","),
@@ -117,8 +114,7 @@ def tables(result: Any) -> list[Table]:
     return found
 
 
-def headline(result: Any) -> Headline:
-    """Return where each estimator is with most samples, of the first corpus."""
+def _headline(result: Any) -> Headline:
     corpus, last = next(iter(last_rows(result).items()))
     names = ("DS", "L2R", "HM")
     return Headline(
@@ -158,7 +154,7 @@ EXPERIMENT = Experiment(
     NAME,
     "Figure 3",
     "How fast estimators converge on whole documents, where nothing exact is known.",
-    *(run, tables, headline, lambda result: runs.findings(result, CLAIMS)),
+    *(_run, _tables, _headline, lambda result: runs.findings(result, CLAIMS)),
     (
         Figure("", "Figure 3: log-likelihood against samples", partial(_draw, "samples")),
         Figure("-seconds", "The same against seconds", partial(_draw, "seconds")),

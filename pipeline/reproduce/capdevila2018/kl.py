@@ -21,7 +21,6 @@ from scipy.special import logsumexp
 from evaluation.arrays import Floats
 from evaluation.scorer import log_likelihood
 from models import GammaPoissonTopics
-from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.figures.style import MUTED, series_style
 from pipeline.progress import Progress
@@ -67,13 +66,12 @@ class Selected(NamedTuple):
     n_too_long: int  # Documents of more than `max_tokens` tokens
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
-    """Compare the estimators on every corpus."""
+def _run(settings: ReproduceSettings) -> Found:
     asked = {"n_topics": settings.topics, "n_documents": settings.scored}
     budget = scaled(FULL, settings, QUICK, **asked, max_tokens=settings.max_tokens)
     corpora, rows = [], []
     for corpus in corpora_of(settings):
-        group = group_of(cache, NAME, budget, runs.LEVELS, counts=corpus.counts)
+        group = group_of(NAME, budget, runs.LEVELS, counts=corpus.counts)
         chosen = selected(corpus, budget)
         common = budget, settings.threads, corpus.name
         topics = runs.cached_topics(group, chosen.counts, *common)
@@ -182,8 +180,7 @@ def _mean(values: Floats) -> tuple[Any, Any]:
     return values.mean(), values.std(ddof=1) / np.sqrt(len(values))
 
 
-def tables(result: Any) -> list[Table]:
-    """Return a table for each corpus."""
+def _tables(result: Any) -> list[Table]:
     columns = (
         Column("estimator", "estimator"),
         Column("samples", "samples", ","),
@@ -210,8 +207,7 @@ def tables(result: Any) -> list[Table]:
     return found
 
 
-def headline(result: Any) -> Headline:
-    """Return the KL with most samples, of the first corpus."""
+def _headline(result: Any) -> Headline:
     corpus, last = next(iter(last_rows(result).items()))
     return Headline(
         f"KL in bits with {last['DS']['samples']:,} samples, {corpus}",
@@ -304,7 +300,7 @@ EXPERIMENT = Experiment(
     "Figures 1 and 2",
     "How far estimated probabilities of documents are from exact ones under Gamma-Poisson "
     "models, as a KL divergence.",
-    *(run, tables, headline, lambda result: runs.findings(result, CLAIMS)),
+    *(_run, _tables, _headline, lambda result: runs.findings(result, CLAIMS)),
     (
         Figure(
             "",

@@ -6,8 +6,9 @@ measurement depends on all before it and nothing is hidden. The hidden class of 
 posterior sample is then compared with its age.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -25,7 +26,6 @@ from models.allocation.model import AllocationModel
 from models.allocation.particles.posterior_sample import posterior_sample
 from models.allocation.sequence import rate_of
 from pipeline.allocation.letter_pairs import csv_lines
-from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.figures.style import INK, bar_style
 from pipeline.reproduce.cemgil2019 import scores
@@ -65,7 +65,7 @@ class AbaloneBudget(scores.Budget):
     class_strength: float = 1.0  # Value of a for these classes
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+def _run(settings: ReproduceSettings) -> Found:
     """Score all ranks, then sample the hidden classes.
 
     Raises UsageError if no table is given; CorpusFormatError if a line is malformed.
@@ -82,13 +82,9 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     except ValueError as error:
         raise CorpusFormatError(f"{settings.table}: {error}") from error
     observed = tensor_of(bins, budget.n_bins)
-
-    def compute(graph: str, method: str, a: float, rank: int) -> Mapping[str, Any]:
-        model, key = AllocationModel.cp(observed.shape, rank, a=a), (graph, method, a, rank)
-        return scores.score(model, observed, method, budget, key, settings.threads)
-
-    group = group_of(cache, NAME, budget, ("ranks", "strengths"), bins=bins, rings=rings)
-    found = scores.score_rows(group, (CP,), (budget.strengths, budget.ranks), compute, NAME)
+    models = {CP: partial(AllocationModel.cp, observed.shape)}
+    group = group_of(NAME, budget, ("ranks", "strengths"), bins=bins, rings=rings)
+    found = scores.score_rows(group, models, observed, budget, NAME, settings.threads)
     classes = group.arrays("classes", ("of",), lambda: {"of": sampled_classes(bins, budget)})["of"]
     complete = [{"a": a, "log_marginal": complete_graph(observed, a)} for a in budget.strengths]
     sizes = {"animals": observed.n_tokens, "cells": len(observed.counts)}
@@ -175,13 +171,8 @@ def complete_graph(observed: CellCounts, a: float) -> float:
 def sampled_classes(bins: Ints, budget: AbaloneBudget) -> Ints:
     """Return (N,), the class of each animal in the most probable particle of SMC with moves."""
     observed = tensor_of(bins, budget.n_bins)
-    sample = posterior_sample(
-        AllocationModel.cp(observed.shape, budget.class_rank, a=budget.class_strength),
-        observed,
-        n_particles=budget.n_particles_with_moves,
-        n_moves=budget.n_moves,
-        seed=budget.seed,
-    )
+    model = AllocationModel.cp(observed.shape, budget.class_rank, a=budget.class_strength)
+    sample = posterior_sample(model, observed, **budget.of_smc(True), seed=budget.seed)
     best = sample.allocation(sample.most_probable)
     return classes_of(best, bins, np.random.default_rng([budget.seed, 1]))
 
@@ -231,8 +222,7 @@ def ages_of(rings: Ints, classes: Ints) -> dict[str, Any]:
     }
 
 
-def findings(result: Any) -> Iterator[Finding]:
-    """Decide all claims."""
+def _findings(result: Any) -> Iterator[Finding]:
     curves, ages = scores.Curves(result), result["ages"]
     levels = [(NAMES[method], method, "log_marginal") for method in SCORING]
     levels += [(f"every run of {NAMES[each]}", each, "lowest_repeat") for each in BY_PARTICLES]
@@ -255,8 +245,7 @@ def findings(result: Any) -> Iterator[Finding]:
     yield from curves.above_bound()
 
 
-def tables(result: Any) -> list[Table]:
-    """Return log marginals over ranks, and the ages of the classes."""
+def _tables(result: Any) -> list[Table]:
     ages = result["ages"]
     rows = [{"class": r, **each} for r, each in enumerate(ages["classes"], start=1)]
     columns = (
@@ -274,8 +263,7 @@ def tables(result: Any) -> list[Table]:
     return [*scores.curve_tables(result), Table(title, columns, rows, note)]
 
 
-def headline(result: Any) -> Headline:
-    """Return the rank from which CP is above the complete graph."""
+def _headline(result: Any) -> Headline:
     a, complete = max((each["a"], each["log_marginal"]) for each in result["complete_graph"])
     curves, found = scores.Curves(result), []
     for method in ("smc", "vb"):
@@ -303,7 +291,7 @@ EXPERIMENT = Experiment(
     "Figures 12 and 13",
     "Whether a hidden class explains measurements of abalones better than dependence of all "
     "on all, and whether the classes are ages.",
-    *(run, tables, headline, findings),
+    *(_run, _tables, _headline, _findings),
     (
         Figure("", "Figure 12: log marginal likelihood against rank", scores.draw_curves),
         Figure("-ages", "Figure 13: ages in each hidden class", _draw_ages),

@@ -23,7 +23,6 @@ from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.model import AllocationModel
 from models.parallel import effective_n_jobs, for_blocks
 from pipeline.allocation.letter_pairs import letter_pairs
-from pipeline.cache.results import ResultCache
 from pipeline.figures.style import series_style
 from pipeline.reproduce.cemgil2019.letters import draw_pairs
 from pipeline.reproduce.cemgil2019.scores import NAMES, SCORING, Budget, budget_of, in_words
@@ -43,8 +42,7 @@ TITLES = {
     "sparsity": "Hoyer sparsity, mean of both factors",
     "squared_loss": "squared loss",
     "kl_divergence": "KL divergence, nats",
-}
-"""The paper's measures."""
+}  # The paper's measures
 FLOOR = float(np.finfo(np.float32).eps)
 """Expectations below it count as it in the KL divergence, as in that of scikit-learn."""
 SUFFICIENT, SHRINK = 0.01, 0.1
@@ -59,8 +57,7 @@ CLAIMS: dict[str, tuple[str, str, int, dict[str, str]]] = {
     "sparser-unscaled": ("sparser, all as they come,", "unscaled_sparsity", 1, {}),
     "higher-loss": ("higher squared loss", "squared_loss", 1, dict.fromkeys((SMC, VB), NEARER)),
     "lower-kl": ("lower KL divergence", "kl_divergence", -1, dict.fromkeys((SMC, VB), NEARER)),
-}
-"""Comparison with projected gradients, the value compared, its sign, and methods of the paper."""
+}  # Comparison with projected gradients, the value compared, its sign, and methods of the paper
 
 
 @dataclass(frozen=True)
@@ -85,8 +82,7 @@ class FactorQuality(NamedTuple):
     """Tokens in cells of expectation 0; with any, the KL divergence without `FLOOR` is infinite."""
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
-    """Factorise by all methods; a row for each method and strength."""
+def _run(settings: ReproduceSettings) -> Found:
     budget = budget_of(DecompositionsBudget(), settings, QUICK)
     source, pairs = letter_pairs(settings.table, settings.threads)
     X = draw_pairs(pairs, budget.n_tokens, budget.seed)
@@ -96,7 +92,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
 
     keys: list[tuple[str, float | None]] = [(method, None) for method in PEERS]
     keys += [(method, a) for a, method in product(budget.strengths, BAYESIAN)]
-    group = group_of(cache, NAME, budget, ("strengths",), X=X)
+    group = group_of(NAME, budget, ("strengths",), X=X)
     found = run_trials(group, keys, compute, NAME, "methods")
     rows = [row_of(method, a, each["runs"]) for (method, a), each in found.items()]
     of_data = {"source": source, "tokens": budget.n_tokens, "rank": budget.rank}
@@ -147,13 +143,11 @@ def factors_of(
         return projected_gradient_nmf(X, budget.rank, np.random.default_rng(seed))
     if a is None:
         return _coordinate_descent(X, budget.rank, seed)
-    has_moves = method == SMC_WITH_MOVES
     factors = AllocationFactors(
         AllocationModel.nmf(len(X), len(X.T), budget.rank, a=a),
         method="vb" if method == VB else "smc",
         n_starts=budget.n_starts,
-        n_particles=budget.n_particles_with_moves if has_moves else budget.n_particles,
-        n_moves=budget.n_moves if has_moves else 0,
+        **budget.of_smc(method == SMC_WITH_MOVES),
         random_state=seed,
         n_jobs=n_jobs,
     ).fit(X)
@@ -286,8 +280,7 @@ def kl_divergence(X: ArrayLike, expected: ArrayLike) -> float:
     return float((xlogy(X, X) - xlogy(X, expected) - X + expected).sum())
 
 
-def findings(result: Any) -> Iterator[Finding]:
-    """Compare all methods with least squares, at each a."""
+def _findings(result: Any) -> Iterator[Finding]:
     of_methods = grouped(result["rows"], "method")
     for method, (name, claim) in product(BAYESIAN, CLAIMS.items()):
         sentence, key, sign, papers = claim
@@ -299,8 +292,7 @@ def findings(result: Any) -> Iterator[Finding]:
         yield finding(name, text, failed, papers.get(method, ""))
 
 
-def tables(result: Any) -> list[Table]:
-    """Return a row for each method and strength."""
+def _tables(result: Any) -> list[Table]:
     columns = (
         Column("method", "method"),
         Column("a", "a", "g"),
@@ -323,8 +315,7 @@ def tables(result: Any) -> list[Table]:
     return [Table(title, columns, result["rows"], note, headings=2)]
 
 
-def headline(result: Any) -> Headline:
-    """Return at how many strengths SMC is sparser than least squares."""
+def _headline(result: Any) -> Headline:
     of_methods = grouped(result["rows"], "method")
     peer = next(row["sparsity"] for row in result["rows"] if row["a"] is None)
     found = []
@@ -356,7 +347,7 @@ EXPERIMENT = Experiment(
     NAME,
     "Figure 16",
     "How sparse and how near factors by SMC, VB and least squares are.",
-    *(run, tables, headline, findings),
+    *(_run, _tables, _headline, _findings),
     (Figure("", "Figure 16: sparsity, squared loss and KL divergence against a", _draw),),
     data=lambda result: data_note("the letter pairs of Norvig (2013)", result["source"]),
 )

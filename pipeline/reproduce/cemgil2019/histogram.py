@@ -21,7 +21,6 @@ from evaluation.arrays import Floats, Ints
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import rate_of
-from pipeline.cache.results import ResultCache
 from pipeline.figures.style import BLUE, MUTED, VERMILION
 from pipeline.progress import Progress
 from pipeline.reproduce.cemgil2019.toy import MATRICES
@@ -49,9 +48,9 @@ class Histogram(NamedTuple):
     exact: Floats  # (A,), log marginal likelihood of X by enumeration of tokens
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+def _run(settings: ReproduceSettings) -> Found:
     """Enumerate and score all allocations; both scales are the same, as it takes a second."""
-    del settings, cache
+    del settings
     matrix = MATRICES[MATRIX]
     models = [
         AllocationModel.nmf(len(matrix), len(matrix.T), RANK, a) for a in STRENGTHS
@@ -176,8 +175,7 @@ def _rising(counts: Ints, alpha: Floats) -> Floats:
     return np.asarray(terms.reshape(len(counts), -1).sum(axis=1))
 
 
-def findings(result: Any) -> Iterator[Finding]:
-    """Decide all claims."""
+def _findings(result: Any) -> Iterator[Finding]:
     *_, before, last = rows = result["rows"]
     above, limit, at_last = last["above_log_a"], last["limit_error"], [f"a = {last['a']:g}"]
     off = [f"a = {row['a']:g}" for row in rows if abs(row["log_sum"] - row["exact"]) > 1e-10]
@@ -201,8 +199,7 @@ def findings(result: Any) -> Iterator[Finding]:
     yield finding("slope-is-effective-parameters", text, at_last if limit > 0.01 else ())
 
 
-def tables(result: Any) -> list[Table]:
-    """Return a table over a, and one over the effective parameters at the smallest a."""
+def _tables(result: Any) -> list[Table]:
     smallest = f"{result['rows'][-1]['a']:g}"
     columns = (
         Column("a", "a", "g"),
@@ -234,8 +231,7 @@ def tables(result: Any) -> list[Table]:
     ]
 
 
-def headline(result: Any) -> Headline:
-    """Return the distance of modes at the smallest a."""
+def _headline(result: Any) -> Headline:
     last = result["rows"][-1]
     ours = f"log a {text(last['above_log_a'], '+.2f')}"
     return Headline(f"nats between modes of log π(S) at a = {last['a']:g}", ours, "log a")
@@ -260,6 +256,6 @@ EXPERIMENT = Experiment(
     NAME,
     "Figure 5",
     "How the probabilities of all allocations of a matrix gather at a few levels.",
-    *(run, tables, headline, findings),
+    *(_run, _tables, _headline, _findings),
     (Figure("", "Figure 5: histograms of log π(S), a panel for each a", _draw),),
 )

@@ -4,8 +4,9 @@ A small sample of pairs is drawn from a table of many; NMF (a letter has one pro
 a pair and another as the second) is scored against symmetric NMF (one profile), rank by rank.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -15,7 +16,6 @@ from numpy.typing import ArrayLike
 from evaluation.arrays import Ints
 from models.allocation.model import AllocationModel
 from pipeline.allocation.letter_pairs import letter_pairs
-from pipeline.cache.results import ResultCache
 from pipeline.reproduce.cemgil2019 import scores
 from pipeline.reproduce.cemgil2019.scores import BY_PARTICLES, ENDS, NAMES, SCORING
 from pipeline.reproduce.claims import Finding, finding
@@ -44,18 +44,12 @@ class LettersBudget(scores.Budget):
     ranks: tuple[int, ...] = tuple(range(1, 51))
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
-    """Score all ranks of both graphs; a row for each strength, graph, method and rank."""
+def _run(settings: ReproduceSettings) -> Found:
     budget = scores.budget_of(LettersBudget(), settings, QUICK)
     source, pairs = letter_pairs(settings.table, settings.threads)
     X = draw_pairs(pairs, budget.n_tokens, budget.seed)
-
-    def compute(graph: str, method: str, a: float, rank: int) -> Mapping[str, Any]:
-        model, key = model_of(graph, len(X), rank, a), (graph, method, a, rank)
-        return scores.score(model, X, method, budget, key, settings.threads)
-
-    group = group_of(cache, NAME, budget, ("ranks", "strengths"), X=X)
-    found = scores.score_rows(group, GRAPHS, (budget.strengths, budget.ranks), compute, NAME)
+    group = group_of(NAME, budget, ("ranks", "strengths"), X=X)
+    found = scores.score_rows(group, models_of(len(X)), X, budget, NAME, settings.threads)
     curves, levels = scores.Curves(found), product(budget.strengths, SCORING)
     sizes = {"pairs": int(pairs.sum()), "tokens": budget.n_tokens, "cells": int((X > 0).sum())}
     of_data = {**sizes, "asymmetry": asymmetry(X), "asymmetry_of_pairs": asymmetry(pairs)}
@@ -64,18 +58,11 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
 
 
 def draw_pairs(pairs: ArrayLike, n_tokens: int, seed: int) -> Ints:
-    """Return (I, I), `n_tokens` drawn from a table of counts (I, I): multinomial.
-
-    Raises ValueError if the table is not square, has a negative number, or nothing but zeros.
-    """
+    """Return (I, I), `n_tokens` drawn from a table of counts (I, I): multinomial."""
     table = np.asarray(pairs, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] != table.shape[1]:
-        raise ValueError(f"pairs must be a square table, found {table.shape}")
-    if not np.isfinite(table).all() or (table < 0).any() or not table.any():
-        raise ValueError("pairs must be finite counts, none negative, not all zero")
-    rng = np.random.default_rng(seed)
     share = (table / table.sum()).ravel()
-    return rng.multinomial(n_tokens, share / share.sum()).reshape(table.shape).astype(np.int64)
+    drawn = np.random.default_rng(seed).multinomial(n_tokens, share / share.sum())
+    return drawn.reshape(table.shape).astype(np.int64)
 
 
 def asymmetry(pairs: ArrayLike) -> float:
@@ -84,11 +71,10 @@ def asymmetry(pairs: ArrayLike) -> float:
     return float(np.abs(table - table.T).sum() / (2 * table.sum()))
 
 
-def model_of(graph: str, n_letters: int, rank: int, a: float) -> AllocationModel:
-    """Return the model of a graph."""
-    if graph == NMF:
-        return AllocationModel.nmf(n_letters, n_letters, rank, a=a)
-    return AllocationModel.symmetric_nmf(n_letters, rank, a=a)
+def models_of(n_letters: int) -> dict[str, Callable[..., AllocationModel]]:
+    """Return the models by graph; they take a rank and a."""
+    untied = partial(AllocationModel.nmf, n_letters, n_letters)
+    return {NMF: untied, SYMMETRIC: partial(AllocationModel.symmetric_nmf, n_letters)}
 
 
 def _preferred(curves: scores.Curves, method: str, a: float) -> dict[str, Any]:
@@ -105,8 +91,7 @@ def _preferred(curves: scores.Curves, method: str, a: float) -> dict[str, Any]:
     return {"a": a, "method": method, **ranks}
 
 
-def findings(result: Any) -> Iterator[Finding]:
-    """Decide all claims."""
+def _findings(result: Any) -> Iterator[Finding]:
     curves = scores.Curves(result)
     strong, weak = max(curves.strengths), min(curves.strengths)
     is_more, at_strong, at_weak = curves.ranks > 1, f"a = {strong:g}", f"a = {weak:g}"
@@ -145,8 +130,7 @@ def findings(result: Any) -> Iterator[Finding]:
     yield from curves.above_bound()
 
 
-def tables(result: Any) -> list[Table]:
-    """Return log marginals over ranks, and the preferred graphs."""
+def _tables(result: Any) -> list[Table]:
     columns = (
         Column("a", "a", "g"),
         Column("method", lambda row: NAMES[row["method"]]),
@@ -166,8 +150,7 @@ def tables(result: Any) -> list[Table]:
     return [*scores.curve_tables(result), Table(title, columns, result["preferred"], note, 2)]
 
 
-def headline(result: Any) -> Headline:
-    """Return at how many ranks NMF is above symmetric NMF under the strong prior."""
+def _headline(result: Any) -> Headline:
     a = max(row["a"] for row in result["rows"])
     n_ranks = len({row["rank"] for row in result["rows"]})
     preferred = [each for each in result["preferred"] if each["a"] == a]
@@ -180,7 +163,7 @@ EXPERIMENT = Experiment(
     NAME,
     "Figure 15",
     "Whether pairs of letters are better explained by NMF or by symmetric NMF.",
-    *(run, tables, headline, findings),
+    *(_run, _tables, _headline, _findings),
     (Figure("", "Figure 15: log marginal likelihood against rank", scores.draw_curves),),
     data=lambda result: data_note("the letter pairs of Norvig (2013)", result["source"]),
 )

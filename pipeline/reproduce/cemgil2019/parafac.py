@@ -11,7 +11,7 @@ tensors; this one visits only cells that are not empty, and rows of tables that 
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache as cached
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -22,7 +22,6 @@ from evaluation.allocation.simulate import draw
 from models.allocation.cell_counts import CellCounts
 from models.allocation.mean_field.coordinate_ascent import MeanField, best_of_starts
 from models.allocation.model import AllocationModel
-from pipeline.cache.results import ResultCache
 from pipeline.figures.style import GRID, series_style
 from pipeline.reproduce.cemgil2019 import scores
 from pipeline.reproduce.cemgil2019.scores import BY_PARTICLES, NAMES, SCORING
@@ -70,12 +69,12 @@ class CostBudget(scores.Budget):
     n_tensors: int = 10
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+def _run(settings: ReproduceSettings) -> Found:
     """Score ranks, then measure costs; the seconds of all runs are drawn."""
     of_ranks = scores.budget_of(RankBudget(), settings, QUICK)
     of_costs = scores.budget_of(CostBudget(), settings, QUICK_COSTS)
-    ranks = _ranks(of_ranks, cache, settings.threads)
-    rows, seconds = _costs(of_costs, cache)
+    ranks = _ranks(of_ranks, settings.threads)
+    rows, seconds = _costs(of_costs)
     names = ("n_tokens", "rank", "a", "n_particles", "n_tensors")
     cost = {name.removeprefix("n_"): getattr(of_costs, name) for name in names}
     return Found({"name": NAME, **ranks, "cost": {**cost, "rows": rows}}, seconds)
@@ -88,7 +87,7 @@ def drawn_tensor(budget: RankBudget, tensor: int) -> CellCounts:
     return draw(model, budget.n_tokens, rng)[0]
 
 
-def _ranks(budget: RankBudget, cache: ResultCache, threads: int) -> dict[str, Any]:
+def _ranks(budget: RankBudget, threads: int) -> dict[str, Any]:
     """Return a row for each tensor and rank, and the ranks found."""
     tensors = [drawn_tensor(budget, tensor) for tensor in range(budget.n_tensors)]
 
@@ -98,7 +97,7 @@ def _ranks(budget: RankBudget, cache: ResultCache, threads: int) -> dict[str, An
         return scores.score(model, tensors[tensor], method, budget, key, threads)
 
     places = list(product(range(len(tensors)), budget.ranks))
-    group = group_of(cache, NAME, budget, ("ranks", "n_tensors"))
+    group = group_of(NAME, budget, ("ranks", "n_tensors"))
     keys = [(*place, method) for place in places for method in SCORING]
     scored = run_trials(group, keys, compute, f"{NAME}: ranks")
 
@@ -148,7 +147,7 @@ def _n_epochs(model: AllocationModel, X: CellCounts, method: str, particles: int
     return 1
 
 
-@cached
+@cache
 def warm_up() -> None:
     """Compile the kernels, so that no measured time includes it."""
     model = AllocationModel.cp((2, 2, 2), 5, 30.0)
@@ -157,7 +156,7 @@ def warm_up() -> None:
         _n_epochs(model, X, method, 2, 0)
 
 
-def _costs(budget: CostBudget, cache: ResultCache) -> tuple[list[dict[str, Any]], Any]:
+def _costs(budget: CostBudget) -> tuple[list[dict[str, Any]], Any]:
     """Return medians over tensors, a row for each size, and all seconds (sizes, tensors)."""
 
     def compute(size: int, tensor: int, method: str) -> Mapping[str, Any]:
@@ -167,7 +166,7 @@ def _costs(budget: CostBudget, cache: ResultCache) -> tuple[list[dict[str, Any]]
     tensors, sizes = range(budget.n_tensors), budget.sizes
     keys = [(size, tensor, m) for tensor, size, m in product(tensors, sizes, TIMED)]
     unused = ("sizes", "n_tensors", "n_repeats", "n_starts", "n_moves")
-    group = group_of(cache, f"{NAME}-costs", budget, unused)
+    group = group_of(f"{NAME}-costs", budget, unused)
     costs = run_trials(group, keys, compute, f"{NAME}: costs", "runs")
 
     def measure(method: str, field: str) -> Any:
@@ -182,8 +181,7 @@ def _costs(budget: CostBudget, cache: ResultCache) -> tuple[list[dict[str, Any]]
     return rows_of(size=sizes, cells=[size**3 for size in sizes], **medians), seconds
 
 
-def findings(result: Any) -> Iterator[Finding]:
-    """Decide all claims."""
+def _findings(result: Any) -> Iterator[Finding]:
     true, n = result["true_rank"], len(result["found"])
     for method in SCORING:
         name = NAMES[method]
@@ -241,7 +239,7 @@ def _at_tensors(found: list[Any], method: str) -> list[str]:
     return [f"tensor {each['tensor']} (R = {each[method]})" for each in found]
 
 
-def tables(result: Any) -> list[Table]:
+def _tables(result: Any) -> list[Table]:
     """Return ranks found, scores over ranks (Figure 10a), and seconds over sizes (Figure 10b)."""
     cost, shape = result["cost"], " × ".join(map(str, result["shape"]))
     of_found = (
@@ -278,8 +276,7 @@ def tables(result: Any) -> list[Table]:
     ]
 
 
-def headline(result: Any) -> Headline:
-    """Return the ranks found."""
+def _headline(result: Any) -> Headline:
     ranks = (", ".join(str(each[method]) for each in result["found"]) for method in SCORING)
     ours = "; ".join(f"{NAMES[m]} {found}" for m, found in zip(SCORING, ranks, strict=True))
     return Headline(f"rank found, where it is {result['true_rank']}", ours, "SMC 5; VB 5")
@@ -327,7 +324,7 @@ EXPERIMENT = Experiment(
     NAME,
     "Figure 10",
     "Which rank is found for tensors of a known one, and what it costs over their size.",
-    *(run, tables, headline, findings),
+    *(_run, _tables, _headline, _findings),
     (
         Figure("-rank", "Figure 10a: log marginal likelihood against rank", _draw_ranks),
         Figure("-cost", "Figure 10b: seconds against the size of the tensor", _draw_costs),

@@ -4,7 +4,7 @@ Those over ranks are of Figures 12 and 15 of Cemgil et al. 2019: trials by graph
 rank, with rows, claims, tables and figures of their scores.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from operator import itemgetter
@@ -18,12 +18,11 @@ from evaluation.arrays import Bools, Floats
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from pipeline.cache.results import ResultGroup
-from pipeline.errors import UsageError
 from pipeline.figures.style import INK, series_style
 from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import number, plain
 from pipeline.reproduce.settings import ReproduceSettings
-from pipeline.reproduce.tables import Column, Table, grouped, indexed, text
+from pipeline.reproduce.tables import Column, Table, grouped, indexed, pivoted, text
 from pipeline.reproduce.trials import run_trials, scaled, trial_seed
 
 B = TypeVar("B", bound="Budget")
@@ -34,8 +33,7 @@ NAMES = {
     WITH_MOVES: "SMC with moves",
     SORTED: "SMC, sorted order",
     "vb": "VB",
-}
-"""Names of methods. "smc" is as published: it always resamples, and the token order is random."""
+}  # Names of methods. "smc" is as published: it always resamples, and the token order is random
 SCORING = ("smc", WITH_MOVES, "vb")  # Methods that score every model
 BY_PARTICLES = SCORING[:2]
 ENDS = ("lowest", "highest")
@@ -59,24 +57,20 @@ class Budget:
         """Particles of SMC with moves."""
         return max(2, self.n_particles // FEWER)
 
+    def of_smc(self, has_moves: bool) -> dict[str, Any]:
+        """Return the particles and the moves of SMC, with moves or without."""
+        if has_moves:
+            return {"n_particles": self.n_particles_with_moves, "n_moves": self.n_moves}
+        return {"n_particles": self.n_particles, "n_moves": 0}
+
     def as_json(self) -> dict[str, Any]:
         """Return the budget as results have it."""
         names = ("particles", "repeats", "starts", "moves", "particles_with_moves")
         return {name: getattr(self, f"n_{name}") for name in names}
 
 
-def budget_of(
-    full: B, settings: ReproduceSettings, quick: Mapping[str, Any], *, has_moves: bool = True
-) -> B:
-    """Return `full` with the values of the scale and of --particles, --repeats and --moves.
-
-    Raises UsageError for --moves of an experiment without them, and for --moves 0.
-    """
-    if settings.moves is not None:
-        if not has_moves:
-            raise UsageError("bam-toy has no runs with moves: leave --moves out")
-        if settings.moves < 1:
-            raise UsageError("--moves must be at least 1: SMC without moves is scored as well")
+def budget_of(full: B, settings: ReproduceSettings, quick: Mapping[str, Any]) -> B:
+    """Return `full` with the values of the scale and of --particles, --repeats and --moves."""
     asked = {f"n_{name}": getattr(settings, name) for name in ("particles", "repeats", "moves")}
     return scaled(full, settings, quick, **asked)
 
@@ -118,40 +112,38 @@ def score(
 
     The `key` of the trial seeds its random numbers. Runs that disagree are not logged.
     """
-    seed, starts, has_moves = trial_seed(budget.seed, *key), budget.n_starts, method == WITH_MOVES
+    seed, starts = trial_seed(budget.seed, *key), budget.n_starts
     if method in ("exact", "vb"):
         found = log_marginal(model, X, method, n_repeats=starts, random_state=seed, n_jobs=n_jobs)
         return found.to_arrays()
-    return by_particles(
-        model,
-        CellCounts.of(X, model),
-        "smc",
-        n_particles=budget.n_particles_with_moves if has_moves else budget.n_particles,
-        n_repeats=budget.n_repeats,
-        n_moves=budget.n_moves if has_moves else 0,
-        order="sorted" if method == SORTED else "random",
-        seed=seed,
-        n_jobs=n_jobs,
-    ).to_arrays()
+    effort: dict[str, Any] = {**budget.of_smc(method == WITH_MOVES), "n_repeats": budget.n_repeats}
+    effort |= {"order": "sorted" if method == SORTED else "random"}
+    cells = CellCounts.of(X, model)
+    return by_particles(model, cells, "smc", **effort, seed=seed, n_jobs=n_jobs).to_arrays()
 
 
 def score_rows(
     group: ResultGroup,
-    graphs: Sequence[str],
-    levels: tuple[Sequence[float], Sequence[int]],
-    compute: Callable[..., Mapping[str, Any]],
+    models: Mapping[str, Callable[..., AllocationModel]],
+    X: Any,
+    budget: Any,
     stage: str,
+    n_jobs: int,
 ) -> dict[str, list[dict[str, Any]]]:
     """Return a row for each strength, graph, method and rank, and the best ranks.
 
-    `levels` are strengths and ranks; `compute` takes graph, method, a and rank. Small ranks are
-    computed first.
+    `models` take rank and a, all of which the `budget` has. Small ranks are computed first.
     """
-    strengths, ranks = levels
-    keys = [(g, m, a, r) for r, a, g, m in product(sorted(ranks), strengths, graphs, SCORING)]
+
+    def compute(*key: Any) -> dict[str, Any]:
+        graph, method, a, rank = key
+        return score(models[graph](rank, a=a), X, method, budget, key, n_jobs)
+
+    strengths, ranks = budget.strengths, budget.ranks
+    keys = [(g, m, a, r) for r, a, g, m in product(sorted(ranks), strengths, models, SCORING)]
     scores = run_trials(group, keys, compute, stage)
     rows, best = [], []
-    for a, graph, method in product(strengths, graphs, SCORING):
+    for a, graph, method in product(strengths, models, SCORING):
         named = {"a": a, "graph": graph, "method": method}
         of_ranks = [
             {**named, "rank": rank, **_shown(scores[graph, method, a, rank])} for rank in ranks
@@ -237,15 +229,14 @@ def curve_tables(result: Any) -> list[Table]:
     complete = indexed(result.get("complete_graph", ()), "a")
     ends = itemgetter("log_marginal", "lowest_repeat", "highest_repeat")
     of_smc = with_runs(lambda rows, method: ends(rows[method]))
-    ranks = (Column("rank", "vb.rank"), *of_smc, Column("VB", "vb.log_marginal", ".2f"))
+    ranks = (Column("rank", "rank"), *of_smc, Column("VB", "vb.log_marginal", ".2f"))
     tables = []
     for (a, graph), rows in grouped(result["rows"], "a", "graph").items():
         note = f"In brackets the lowest and the highest run. {in_words(result)}"
         if a in complete:
             note += f" Complete graph: {text(complete[a]['log_marginal'], '.2f')}."
         title = f"a = {text(a, 'g')}, {graph}: log marginal likelihood, nats"
-        of_ranks = [indexed(of_rank, "method") for of_rank in grouped(rows, "rank").values()]
-        tables.append(Table(title, ranks, of_ranks, note))
+        tables.append(Table(title, ranks, pivoted(rows, "rank", "method"), note))
     best = [indexed(rows, "method") for rows in grouped(result["best"], "a", "graph").values()]
     named = (Column("a", "vb.a", "g"), Column("graph", "vb.graph"))
     columns = (*named, *(Column(NAMES[method], f"{method}.rank") for method in SCORING))

@@ -15,7 +15,6 @@ from scipy.special import logsumexp
 
 from evaluation.arrays import Floats
 from models.allocation.model import AllocationModel
-from pipeline.cache.results import ResultCache
 from pipeline.figures.style import BLUE, GREEN, GRID, VERMILION
 from pipeline.reproduce.cemgil2019.published import LOG_MARGINAL, PUBLISHED, RANKS, A
 from pipeline.reproduce.cemgil2019.scores import NAMES, SORTED, Budget, budget_of, highest, score
@@ -29,8 +28,7 @@ NAME = "bam-toy"
 MATRICES = {
     "X1": np.array([[2, 1, 1, 0], [0, 0, 1, 2], [0, 0, 1, 1]]),
     "X2": np.array([[4, 3, 0], [0, 0, 3], [0, 0, 3]]),
-}
-"""X⁽¹⁾ and X⁽²⁾ of the paper."""
+}  # X⁽¹⁾ and X⁽²⁾ of the paper
 METHODS = ("exact", "smc", SORTED, "vb")
 BY_ORDER = METHODS[1:3]
 QUICK: dict[str, Any] = {"n_repeats": 20, "n_starts": 20}
@@ -52,9 +50,8 @@ class ToyBudget(Budget):
     ranks: tuple[int, ...] = RANKS
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
-    """Score both matrices by all methods; a row for each matrix, a and rank."""
-    budget = budget_of(ToyBudget(), settings, QUICK, has_moves=False)
+def _run(settings: ReproduceSettings) -> Found:
+    budget = budget_of(ToyBudget(), settings, QUICK)
 
     def compute(matrix: str, a: float, rank: int, method: str) -> Mapping[str, Any]:
         X = MATRICES[matrix]
@@ -62,7 +59,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
         return score(model, X, method, budget, (matrix, a, rank, method), settings.threads)
 
     keys = product(MATRICES, budget.a, budget.ranks, METHODS)
-    group = group_of(cache, NAME, budget, ("a", "ranks"), data=dict(MATRICES))
+    group = group_of(NAME, budget, ("a", "ranks"), data=dict(MATRICES))
     scores = run_trials(group, keys, compute, NAME)
     places = product(MATRICES, budget.a)
     of_places = [matrix_rows(scores, matrix, a, budget.ranks) for matrix, a in places]
@@ -151,8 +148,7 @@ def _published(rows: list[Any]) -> list[Any]:
     return [row | row["published"] for row in rows if row["published"]["exact"] is not None]
 
 
-def findings(result: Any) -> Iterator[Finding]:
-    """Decide all claims."""
+def _findings(result: Any) -> Iterator[Finding]:
     rows, known = result["rows"], [row for row in result["rows"] if row["published"]["vb"]]
     off = [_cell(row) for row in known if abs(row["exact"] - row["published"]["exact"]) > 1e-8]
     yield finding("exact-as-published", "exact is as published, to 1e-8 nats", off, EXACT)
@@ -229,8 +225,7 @@ COLUMNS = (
 )
 
 
-def tables(result: Any) -> list[Table]:
-    """Return a table for each matrix."""
+def _tables(result: Any) -> list[Table]:
     note = (
         f"KL-NMF of rank K, b = a / S₊; {result['particles']:,} particles, {result['repeats']} "
         "runs, ± the estimate's own standard error; VB: best of "
@@ -244,8 +239,7 @@ def tables(result: Any) -> list[Table]:
     ]
 
 
-def headline(result: Any) -> Headline:
-    """Return how often SMC prefers the rank that the exact value does."""
+def _headline(result: Any) -> Headline:
     right = []
     for rows in (result["rows"], _published(result["rows"])):
         n_places = len(grouped(rows, "matrix", "a"))
@@ -293,6 +287,6 @@ EXPERIMENT = Experiment(
     NAME,
     "Figure 9",
     "Log marginal likelihoods of two small matrices by SMC and VB beside exact ones.",
-    *(run, tables, headline, findings),
+    *(_run, _tables, _headline, _findings),
     tuple(map(_figure, "ab", MATRICES)),
 )

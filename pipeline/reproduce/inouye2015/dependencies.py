@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from pipeline.reproduce.counts import Named, words_of_counts
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, number, plain
 from pipeline.reproduce.inouye2015.published import CHOSEN, authors_split
 from pipeline.reproduce.settings import ReproduceSettings
-from pipeline.reproduce.tables import Column, Headline, Table, grouped, text_table
+from pipeline.reproduce.tables import Column, Headline, Table, grouped
 from pipeline.runs.topics import topic_rows
 from pipeline.runs.word_dependencies import SORTED_BY, strongest_dependencies
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
@@ -87,7 +88,7 @@ PUBLISHED = (
 )
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+def _run(settings: ReproduceSettings) -> Found:
     """Train by the published protocol; an interrupted training continues."""
     whole = words_of_counts(settings)
     corpus = whole._replace(counts=authors_split(whole.counts)[0])
@@ -102,18 +103,16 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
     protocol = PROTOCOL | chosen | (QUICK_SAMPLE if is_quick else {})
     common: dict[str, Any] = {"random_state": settings.seed, "n_jobs": settings.threads}
     trainer = LPMRFTopicModel(N_TOPICS, **protocol, **common)
-    topics, seconds = _trained(trainer, corpus, cache)
+    topics, seconds = _trained(trainer, corpus)
     lengths = map_assignment(topics, corpus.counts, n_jobs=settings.threads).lengths
     prevalence = lengths.sum(axis=0) / max(lengths.sum(), 1)
     model = SavedModel(topics, corpus.words, prevalence=prevalence)
     return Found(as_json(corpus, model, chosen | {"seconds": seconds}), model)
 
 
-def _trained(
-    trainer: LPMRFTopicModel, corpus: Named, cache: ResultCache
-) -> tuple[LPMRFTopics, float]:
+def _trained(trainer: LPMRFTopicModel, corpus: Named) -> tuple[LPMRFTopics, float]:
     """Train from the cached checkpoint; return the topics, and the seconds of all training."""
-    kind = keys.EXPERIMENT + NAME
+    cache, kind = ResultCache(), keys.EXPERIMENT + NAME
     settings = {name: value for name, value in trainer.get_params().items() if name != "n_jobs"}
     key = keys.key_of(kind, settings=settings, counts=corpus.counts)
     try:
@@ -224,8 +223,7 @@ def _unordered(each: str | Sequence[str]) -> frozenset[str]:
     return frozenset([each] if isinstance(each, str) else each)
 
 
-def findings(result: Any) -> Iterator[Finding]:
-    """Decide which of the published entries are found again."""
+def _findings(result: Any) -> Iterator[Finding]:
     rows = grouped(result["published"], "by", "kind")
     for kind, what in CLAIMS.items() if rows else ():
         within = WITHIN[kind != "words"]
@@ -239,8 +237,7 @@ def findings(result: Any) -> Iterator[Finding]:
         )
 
 
-def tables(result: Any) -> list[Table]:
-    """Return the comparison with the published table, and a table for each topic."""
+def _tables(result: Any) -> list[Table]:
     number_of = {row["topic"]: row["published_topic"] for row in result["published"]}
     topics = [_topic_table(row, number_of.get(row["topic"])) for row in result["rows"]]
     note = (
@@ -276,21 +273,21 @@ def _topic_table(row: Any, n: int | None) -> Table:
         return [shown(sign, each["first"], each["second"]) for each in row[kind]]
 
     heads = ("", "top words", "positive, by Φ", "by effect", "negative, by Φ", "by effect ")
-    columns = (
+    columns = tuple(Column(head, itemgetter(n)) for n, head in enumerate(heads))
+    ours = (
         [shown("", word) for word in row["words"]],
         *(pairs(kind, "+") for kind in ("positive", "positive_by_effect")),
         *(pairs(kind, "−") for kind in ("negative", "negative_by_effect")),
     )
-    cells = enumerate(zip_longest(*columns, fillvalue=""), start=1)
+    cells = enumerate(zip_longest(*ours, fillvalue=""), start=1)
     note = f"{row['dependencies']:,} dependencies, the strongest by Φ and by effect, Φ √(p p')."
     if n is not None:
         note += f" Table 1 has it as topic {n + 1}; * is there too."
     title = f"Topic {row['topic']}, {row['prevalence']:.1%} of tokens"
-    return text_table(title, heads, [(str(rank), *each) for rank, each in cells], note=note)
+    return Table(title, columns, [(rank, *each) for rank, each in cells], note)
 
 
-def headline(result: Any) -> Headline:
-    """Return how many of the published entries are among the first of ours."""
+def _headline(result: Any) -> Headline:
     within = WITHIN[-1]
     what = f"published words, positive, negative dependencies among our first {within}"
     rows = [row for row in result["published"] if row["by"] == SORTED_BY[0]]
@@ -305,7 +302,7 @@ EXPERIMENT = Experiment(
     NAME,
     "Table 1",
     "The top words and the strongest dependencies of three topics.",
-    *(run, tables, headline, findings),
+    *(_run, _tables, _headline, _findings),
     (
         Figure(
             "",

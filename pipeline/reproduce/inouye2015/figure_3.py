@@ -1,6 +1,7 @@
 """Figure 3 of Inouye et al. 2015: tables, claims and bars of perplexities, from rows of models."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
 from pipeline.figures.style import INK, bar_style
@@ -8,7 +9,7 @@ from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.experiment import number
 from pipeline.reproduce.inouye2015.models import BASES, FEW, FIELDS, MULTINOMIAL
 from pipeline.reproduce.inouye2015.published import N_NONZEROS
-from pipeline.reproduce.tables import Column, Headline, Table, indexed, text, text_table
+from pipeline.reproduce.tables import Column, Headline, Table, indexed
 
 PERPLEXITIES = "Published perplexities, and nonzeros, of multinomials and LPMRFs on Classic3."
 LOWER = "Dependencies lower the perplexity of single models, mixtures, and few topics."
@@ -62,17 +63,14 @@ def tables(result: Any) -> list[Table]:
         "± over documents, paired; below 0 the first model is the better one.",
         headings=2,
     )
-    selections = [
-        text_table(
-            f"Validation perplexity over λ and c: {each['kind']}, K = {each['topics']}",
-            ("λ", *(f"c = {scale:g}" for scale in each["length_scales"])),
-            [
-                (f"{penalty:.6f}", *(text(value, ".3f") for value in row))
-                for penalty, row in zip(each["penalties"], each["perplexity"], strict=True)
-            ],
-        )
-        for each in result["selections"]
-    ]
+    selections = []
+    for each in result["selections"]:
+        scales = enumerate(each["length_scales"], start=1)
+        title = f"Validation perplexity over λ and c: {each['kind']}, K = {each['topics']}"
+        columns = (Column(f"c = {c:g}", itemgetter(n), ".3f") for n, c in scales)
+        table = zip(each["penalties"], each["perplexity"], strict=True)
+        rows = [(penalty, *row) for penalty, row in table]
+        selections.append(Table(title, (Column("λ", itemgetter(0), ".6f"), *columns), rows))
     return [models, *([gains] if result["differences"] else []), *selections]
 
 

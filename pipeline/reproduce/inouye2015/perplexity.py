@@ -22,7 +22,7 @@ from evaluation.estimate import LikelihoodEstimate
 from evaluation.poisson_mrf import field_selection
 from evaluation.poisson_mrf.field_selection import FieldSelection
 from models.poisson_mrf.field_fitting import FieldSettings
-from pipeline.cache.results import ResultCache, ResultGroup
+from pipeline.cache.results import ResultGroup
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.reproduce.counts import (
@@ -192,13 +192,13 @@ def _given(settings: ReproduceSettings) -> tuple[float, float] | None:
     return penalty, scale
 
 
-def run(settings: ReproduceSettings, cache: ResultCache, experiment: str) -> Found:
+def run(settings: ReproduceSettings, experiment: str) -> Found:
     """Select λ and c, fit and score all models."""
     _given(settings)  # at once: counts may have to be downloaded
     corpus = counts_of(settings, experiment)
     split = split_of(corpus)
     wanted, n_jobs = protocol(settings, experiment, split), settings.threads
-    group = group_of(cache, NAME, wanted, LEVELS, split=split)
+    group = group_of(NAME, wanted, LEVELS, split=split)
     selections, chosen = {}, {}
     for key in dict.fromkeys(variant.chosen_for for variant in wanted.variants):
         if wanted.source_of(*key) == "validation":

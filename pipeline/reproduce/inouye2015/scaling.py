@@ -28,7 +28,6 @@ from models.poisson_mrf.node_regressions import fit_nodes, fit_path, largest_pen
 from models.poisson_mrf.partition_table import N_ENVELOPE
 from models.poisson_mrf.topic_matrices import map_assignment
 from models.poisson_mrf.topics import LPMRFTopics
-from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.reproduce.claims import Finding, finding
 from pipeline.reproduce.counts import Counts, most_frequent_words, one_corpus
@@ -108,13 +107,13 @@ def protocol(settings: ReproduceSettings, n_words: int) -> ScalingSettings:
     return scaled(ScalingSettings(), settings, QUICK, **sizes)
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+def _run(settings: ReproduceSettings) -> Found:
     """Time all parts; cached times are taken as they are."""
     corpus = one_corpus(settings)
     counts, n_threads = corpus.counts, effective_n_jobs(settings.threads)
     wanted = protocol(settings, counts.shape[1])
     machine: dict[str, Any] = {"threads": n_threads, "cores": available_cores()}
-    group = group_of(cache, NAME, wanted, counts=counts, **machine)
+    group = group_of(NAME, wanted, counts=counts, **machine)
     warm_up(wanted.seed)
     try:
         chosen = run_trials(group, [("penalty",)], lambda _: penalty_for(counts, wanted), NAME)
@@ -302,8 +301,7 @@ def powers(rows: Sequence[Any]) -> list[dict[str, Any]]:
     return found
 
 
-def findings(result: Any) -> Iterator[Finding]:
-    """Compare the exponents with those of the paper."""
+def _findings(result: Any) -> Iterator[Finding]:
     powers_of = grouped(result["powers"], "part")
     for part, (name, claim) in CLAIMS.items():
         ours, too_large = [], []
@@ -315,8 +313,7 @@ def findings(result: Any) -> Iterator[Finding]:
         yield finding(name, f"{claim}: exponents {', '.join(ours)}", too_large, LINEAR)
 
 
-def tables(result: Any) -> list[Table]:
-    """Return exponents, and the seconds that they are fitted to."""
+def _tables(result: Any) -> list[Table]:
     why = "as published" if result["penalty_is_published"] else "as 1 gives next to no nonzeros"
     exponents = Table(
         "Exponents of seconds",
@@ -342,8 +339,7 @@ def tables(result: Any) -> list[Table]:
     return [exponents, *seconds]
 
 
-def headline(result: Any) -> Headline:
-    """Return the growth of the regressions."""
+def _headline(result: Any) -> Headline:
     powers_of = grouped(result["powers"], "part").get("regressions", ())
     ours = (f"{SYMBOLS[each['of']]}^{text(each['exponent'], '.2f')}" for each in powers_of)
     return Headline("growth of the seconds of regressions", " ".join(ours), "n^1 p^1, at most")
@@ -370,7 +366,7 @@ EXPERIMENT = Experiment(
     NAME,
     "Figure 4",
     "How the seconds of fitting grow with documents, words, topics and nonzeros.",
-    *(run, tables, headline, findings),
+    *(_run, _tables, _headline, _findings),
     (Figure("", "Figure 4: seconds against sizes, both logarithmic", _draw),),
     data=lambda result: data_note(ANY_WIKIPEDIA, result["corpus"]),
 )

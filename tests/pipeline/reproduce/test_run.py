@@ -135,7 +135,7 @@ def test_what_pictures_show(experiment, quick, place):
     with inside(place):
         for names in dict.fromkeys((counts, counts.partition(",")[0])):
             settings = ReproduceSettings(threads=1, counts=names, **given)
-            found[names] = module.EXPERIMENT.draw(module.run(settings, ResultCache()))
+            found[names] = module.EXPERIMENT.draw(module.EXPERIMENT.run(settings))
     drawn = found[counts]
     assert list(drawn) == [name for name in PICTURES if name.startswith(experiment)]
     for name, draw in drawn.items():
@@ -275,8 +275,8 @@ def test_scales(place):
             mock.patch.object(module, "group_of", side_effect=BudgetIsKnownError) as group,
             pytest.raises(BudgetIsKnownError),
         ):
-            module.run(given, ResultCache())
-        return group.call_args.args[2]
+            module.EXPERIMENT.run(given)
+        return group.call_args.args[1]
 
     full = {"scale": "full", "seed": 7}
     assert vars(budget(table_1, **full)) == vars(table_1.Table1Budget(seed=7))

@@ -64,13 +64,13 @@ def test_the_stored_numbers_come_out(name, place, stored, no_pictures, capsys):
     assert dict(values_of(other["rows"])) != dict(values_of(result["rows"]))
     command.print_reproduction(result)
     lines = capsys.readouterr().out.splitlines()
-    assert all(table.title in lines for table in MODULES[name].tables(result))
+    assert all(table.title in lines for table in MODULES[name].EXPERIMENT.tables(result))
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_what_figures_show(name, place):
     with inside(place):
-        found = MODULES[name].run(ReproduceSettings(**OPTIONS, threads=1), ResultCache())
+        found = MODULES[name].EXPERIMENT.run(ReproduceSettings(**OPTIONS, threads=1))
     drawn = MODULES[name].EXPERIMENT.draw(found)
     assert list(drawn) == [each for each in PANELS if each.startswith(name)]
     for each, draw in drawn.items():
@@ -87,7 +87,7 @@ def test_documents_of_a_run(tmp_path):
 
     settings = ReproduceSettings(repeats=2)
     with inside(tmp_path):
-        runs = training.run_models("x", counts, [(1,), (2,)], train, settings, ResultCache())
+        runs = training.run_models("x", counts, [(1,), (2,)], train, settings)
     for first, second in zip(*runs.values(), strict=True):
         assert len(first["held_out"]) == 6
         assert sorted([*first["train"], *first["held_out"]]) == list(range(1, 61))

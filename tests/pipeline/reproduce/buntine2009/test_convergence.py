@@ -17,7 +17,7 @@ SMALL = ConvergenceBudget((4, 8), n_runs=3, n_topics=3, n_words=12, length=6, se
 
 def convergence(budget):
     ResultCache().clear()
-    return experiment.convergence(budget, ResultCache())
+    return experiment.convergence(budget)
 
 
 def test_the_exact_value():

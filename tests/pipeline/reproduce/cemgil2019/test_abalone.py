@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from itertools import product
 from math import lgamma, log
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -18,7 +19,7 @@ from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_of_counts
 from pipeline.cache.results import ResultCache
-from pipeline.reproduce.cemgil2019 import abalone
+from pipeline.reproduce.cemgil2019 import abalone, scores
 from pipeline.reproduce.cemgil2019.abalone import (
     COLUMNS,
     CP,
@@ -31,7 +32,7 @@ from pipeline.reproduce.cemgil2019.abalone import (
     sampled_classes,
     tensor_of,
 )
-from pipeline.reproduce.cemgil2019.letters import GRAPHS, NMF, SYMMETRIC, _preferred
+from pipeline.reproduce.cemgil2019.letters import GRAPHS, NMF, SYMMETRIC, _preferred, models_of
 from pipeline.reproduce.cemgil2019.scores import SCORING, WITH_MOVES, Curves, score, score_rows
 from pipeline.reproduce.settings import ReproduceSettings
 from tests.pipeline.reproduce.support import abalone_lines, places, shifted
@@ -109,9 +110,10 @@ def test_one_class_is_exact_and_two_kinds_are_found():
         assert two > alone + 10
 
 
-def test_rows_and_curves():
-    def compute(graph, method, a, rank):
-        del a
+def test_rows_and_curves(monkeypatch):
+    def made_score(_, X, method, budget, key, n_jobs):
+        assert (X, budget, n_jobs) == ("X", levels, 2)
+        graph, _, _, rank = key
         value, repeats = float(rank), [rank - 1.0, rank + float(graph == NMF)]
         changed = {
             (SYMMETRIC, "smc", 4): (9.0, [5.5, 9.5]),
@@ -123,9 +125,12 @@ def test_rows_and_curves():
         made = MarginalEstimate(value, 0.1, method, direction, 9, np.array(repeats))
         return made.to_arrays()
 
-    group = ResultCache().group("kind", seed=1)
-    found = score_rows(group, GRAPHS, ((1.0,), (1, 4)), compute, "x")
-    assert found == score_rows(group, GRAPHS, ((1.0,), (1, 4)), mock.Mock(), "x")
+    levels = SimpleNamespace(strengths=(1.0,), ranks=(1, 4))
+    given = ResultCache().group("kind", seed=1), models_of(3), "X", levels, "x", 2
+    monkeypatch.setattr(scores, "score", made_score)
+    found = score_rows(*given)
+    monkeypatch.setattr(scores, "score", mock.Mock())
+    assert found == score_rows(*given)
     assert len(found["rows"]) == len(found["best"]) * 2 == 2 * 2 * 3
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     curves = Curves(found)
@@ -210,7 +215,7 @@ def test_classes_that_say_nothing_of_age_are_not_found_to():
 
 def test_findings_tell_where_they_fail(quick, place):
     given = ReproduceSettings(table=str(place / "abalone.csv"), threads=1)
-    result = abalone.run(given, ResultCache()).result
+    result = abalone.EXPERIMENT.run(given).result
     rings, classes = np.arange(60) % 3 + 5, np.arange(60) // 20
     result["ages"] |= ages_of(rings, classes)
     for by, failed in ((-1e6, 1), (1e6, 0)):
@@ -264,7 +269,7 @@ def test_abalones_that_cannot_be_read(text, complaint, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(text)
     with pytest.raises(CorpusFormatError, match=complaint):
-        abalone.run(ReproduceSettings(table=str(path), threads=1), ResultCache())
+        abalone.EXPERIMENT.run(ReproduceSettings(table=str(path), threads=1))
     path.write_bytes(b"M,1,\xff\xfe")
     with pytest.raises(CorpusFormatError, match="no CSV of abalones"):
         read_abalone(str(path))

@@ -9,7 +9,6 @@ import pytest
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_allocation
-from pipeline.cache.results import ResultCache
 from pipeline.reproduce.cemgil2019.histogram import (
     EXPERIMENT,
     Histogram,
@@ -109,7 +108,7 @@ def test_what_is_refused():
 
 
 def test_the_experiment():
-    result = EXPERIMENT.run(ReproduceSettings(), ResultCache()).result
+    result = EXPERIMENT.run(ReproduceSettings()).result
     rows = result["rows"]
     assert result["allocations"] == 6**2 * 3**5
     assert sum(level["allocations"] for level in result["levels"]) == 6**2 * 3**5

@@ -13,7 +13,6 @@ from models.allocation.cell_counts import CellCounts
 from models.allocation.mean_field.coordinate_ascent import MeanField
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_total_probability
-from pipeline.cache.results import ResultCache
 from pipeline.reproduce.cemgil2019 import parafac
 from pipeline.reproduce.cemgil2019.histogram import all_allocations, log_allocations
 from pipeline.reproduce.cemgil2019.parafac import CostBudget, RankBudget, drawn_tensor, measured
@@ -217,7 +216,7 @@ def test_medians_of_costs(monkeypatch):
         return {"seconds": seconds, "n_cells": 7 + tensor, "n_epochs": size + 2 * tensor}
 
     monkeypatch.setattr(parafac, "measured", made_up)
-    rows, seconds = parafac._costs(SMALL_COSTS, ResultCache())
+    rows, seconds = parafac._costs(SMALL_COSTS)
     assert seconds["smc"].tolist() == [[2, 3], [8, 9]]
     assert rows[1] == {
         "size": 8,

@@ -37,7 +37,7 @@ def test_scales():
     ("argv", "code", "complaint"),
     [
         ("bam-abalone", 2, "needs --table FILE, the abalone data of the UCI repository: https://"),
-        ("bam-toy --moves 3", 2, "bam-toy has no runs with moves"),
+        ("bam-toy --moves 3", 2, "--moves is for bam-parafac or"),
         ("bam-letters --moves 0", 2, "--moves must be at least 1"),
         ("bam-abalone --table nowhere.csv", 3, "nowhere.csv"),
         ("bam-letters --table nowhere.csv", 3, "nowhere.csv"),

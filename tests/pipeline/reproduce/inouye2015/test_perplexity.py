@@ -62,7 +62,7 @@ MODELS = {
 
 
 def cached(split, settings=SETTINGS):
-    return group_of(ResultCache(), perplexity.NAME, settings, perplexity.LEVELS, split=split)
+    return group_of(perplexity.NAME, settings, perplexity.LEVELS, split=split)
 
 
 def test_sources_of_penalties():
