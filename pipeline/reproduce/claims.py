@@ -1,8 +1,9 @@
 """Claims: sentences about a result, each with the places where it does not hold."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+MAX_T = 2.58  # |t| exceeds it once in a hundred times without bias
 REPRODUCED, PARTLY, NOT = "reproduced", "partly reproduced", "not reproduced"
 NOT_COMPARED, NOT_RUN, FAILED = "not compared", "not run", "failed"
 VERDICTS = (REPRODUCED, PARTLY, NOT, NOT_COMPARED, NOT_RUN, FAILED)
@@ -13,7 +14,7 @@ class Finding(NamedTuple):
 
     name: str
     text: str
-    fails_at: tuple[str, ...]  # Places where it does not hold
+    fails_at: Sequence[str]  # Places where it does not hold
     paper: str = ""  # Sentence of the paper that it checks; empty for a claim of ours
 
     @property
@@ -27,10 +28,12 @@ class Finding(NamedTuple):
         return {"name": self.name, "claim": self.text, "fails_at": places, "paper": self.paper}
 
 
-def findings_of(result: Any) -> list[Finding]:
-    """Return the stored claims of a result, those of the paper first.
+Findings = Iterator[Finding]
 
-    Results of older versions have neither names nor sentences of the paper; see `is_older`.
+
+def findings_of(result: Any) -> list[Finding]:
+    """Return the stored claims of a result, those of the paper first. Results of older versions
+    have neither names nor sentences of the paper; see `is_older`.
     """
     found = [
         Finding(each.get("name", ""), each["claim"], tuple(each["fails_at"]), each.get("paper", ""))
@@ -50,8 +53,3 @@ def verdict_of(findings: Iterable[Finding]) -> str:
     if not held:
         return NOT_COMPARED
     return REPRODUCED if all(held) else PARTLY if any(held) else NOT
-
-
-def finding(name: str, text: str, fails_at: Iterable[str], paper: str = "") -> Finding:
-    """Return a decided claim."""
-    return Finding(name, text, tuple(fails_at), paper)

@@ -15,6 +15,7 @@ from models.parallel import effective_n_jobs
 from models.saved import DAMAGE
 from pipeline.downloads.download import download
 from pipeline.errors import UsageError, check_exists
+from pipeline.reproduce.experiment import SAMPLE
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.runs.run_directory import SAMPLE_STORE
 from pipeline.settings import DownloadSettings, TrainSettings
@@ -23,10 +24,8 @@ from pipeline.text.settings import text_settings
 
 logger = logging.getLogger(__name__)
 
-SAMPLE = "sample"
 Counts = sparse.csr_array  # Counts (D, V) of words in documents
-PRUNING = Pruning(no_below=5, no_above=0.5)
-"""Pruning of the sample's words, as in Capdevila et al. 2018 (Sec. 6.1)."""
+PRUNING = Pruning(no_below=5, no_above=0.5)  # The sample's, as in Capdevila et al. (Sec. 6.1)
 
 
 class Named(NamedTuple):
@@ -38,14 +37,14 @@ class Named(NamedTuple):
 
 
 def corpora_of(settings: ReproduceSettings) -> list[Named]:
-    """Return the files of --counts, or the sections of the built-in sample's articles.
-
-    Raises UsageError if a file's format is unknown, or two files would have one name in tables;
+    """Return the files of --counts, or the sections of the built-in sample's articles. Raises
+    UsageError if a file's format is unknown, or two files would have one name in tables;
     FileNotFoundError if one is missing; CorpusFormatError if one is malformed.
     """
     paths = _paths(settings)
     if not paths:
-        return [sample(settings.threads)]
+        found = sample(settings.threads)
+        return [found._replace(counts=whole_counts(found.counts))]
     for path in paths:
         check_exists(path)
     names = [name_of(path) for path in paths]
@@ -55,7 +54,9 @@ def corpora_of(settings: ReproduceSettings) -> list[Named]:
                 f"--counts: {paths[names.index(name)]} and {paths[i]} would both be called {name} "
                 "in tables: rename one of them"
             )
-    return [Named(name, read_counts(path)) for name, path in zip(names, paths, strict=True)]
+    return [
+        Named(name, whole_counts(read_counts(at))) for name, at in zip(names, paths, strict=True)
+    ]
 
 
 def one_corpus(settings: ReproduceSettings) -> Named:
@@ -65,38 +66,31 @@ def one_corpus(settings: ReproduceSettings) -> Named:
 
 
 def words_of_counts(settings: ReproduceSettings) -> Named:
-    """Return the one file of --counts with its words, or the built-in sample.
-
-    Words are those of --vocabulary, by default of a file beside the counts. Raises UsageError if
-    there are several files, a format is unknown, or words are missing or too few or many; else as
-    `corpora_of`.
+    """Return the one file of --counts with its words, or the built-in sample. Words are those of
+    --vocabulary, by default of a file beside the counts. Raises UsageError if there are several
+    files, a format is unknown, or words are missing or too few or many; else as `corpora_of`.
     """
     path, vocabulary = _one_path(settings), settings.vocabulary or None
     if not path:
         if vocabulary:
             raise UsageError("--vocabulary is of --counts: give both, or leave it out")
         return sample(settings.threads)
+    check_exists(path)
+    is_npz = _is_npz(path)
     try:
-        return _with_words(path, vocabulary)
+        if vocabulary is None and (is_npz or format_of(path).vocabulary == "needed"):
+            vocabulary = str(find_vocabulary(path))
+        if not is_npz:
+            corpus = read_corpus(path, "", vocabulary)
+            return Named(name_of(path), corpus.counts, corpus.vocabulary)
+        counts, words = _read_npz(path), words_of(path, vocabulary)
     except UnknownFormatError as error:
         raise UsageError(f"--counts: {error}, or .npz as SciPy writes it") from error
     except FileNotFoundError as error:
         if error.errno is not None:  # a file that was named is missing
             raise
         raise UsageError(f"--vocabulary: {error}") from error
-
-
-def _with_words(path: str, vocabulary: str | None) -> Named:
-    check_exists(path)
-    is_npz = _is_npz(path)
-    if vocabulary is None and (is_npz or format_of(path).vocabulary == "needed"):
-        vocabulary = str(find_vocabulary(path))
-    if not is_npz:
-        corpus = read_corpus(path, "", vocabulary)
-        return Named(name_of(path), corpus.counts, corpus.vocabulary)
-    counts = read_counts(path)
     n_words = counts.shape[1]
-    words = words_of(path, vocabulary)
     if words is None:
         words = tuple(map(str, range(n_words)))
     if len(words) != n_words:
@@ -129,10 +123,9 @@ def name_of(path: str) -> str:
 
 
 def read_counts(path: str) -> sparse.csr_array:
-    """Return counts (D, V) in a format that `convert` reads, or in SciPy's `.npz`.
-
-    The vocabulary may be missing. Raises UsageError if the format is unknown; CorpusFormatError if
-    the file is malformed.
+    """Return counts (D, V) in a format that `convert` reads, or in SciPy's `.npz`. The vocabulary
+    may be missing. Raises UsageError if the format is unknown; CorpusFormatError if the file is
+    malformed.
     """
     if _is_npz(path):
         return _read_npz(path)
@@ -184,7 +177,6 @@ def whole_counts(counts: sparse.csr_array) -> sparse.csr_array:
 
 def most_frequent_words(counts: sparse.csr_array, n_words: int) -> sparse.csr_array:
     """Return the columns of the words with most tokens, in their order; all if there are fewer.
-
     Among words with as many tokens the first ones are taken.
     """
     n_tokens = np.asarray(counts.sum(axis=0)).ravel()

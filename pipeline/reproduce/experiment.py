@@ -13,6 +13,8 @@ from pipeline.reproduce.claims import Finding
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Headline, Table, grouped
 
+SAMPLE = "sample"  # Name of the built-in sample in results
+
 
 class Found(NamedTuple):
     """Result of a run."""
@@ -26,8 +28,7 @@ class Figure(NamedTuple):
 
     suffix: str  # End of its file's name, which begins with the name of the result
     caption: str
-    draw: Callable[[Any, Any, Any], None]
-    """Draws on a matplotlib figure, from `Found.result` and `Found.drawn`."""
+    draw: Callable[[Any, Any, Any], None]  # Takes a matplotlib figure, `Found.result` and `.drawn`
     is_shown: Callable[[Any], bool] = lambda _: True  # Whether there is one of this result
 
 
@@ -43,12 +44,9 @@ class Experiment:
     headline: Callable[[Any], Headline]
     findings: Callable[[Any], Iterable[Finding]]  # Decides the claims
     figures: tuple[Figure, ...]
-    data: Callable[[Any], str] = lambda _: ""
-    """Note on the data, if they are not those of the paper."""
-    is_compared: Callable[[Any], bool] = lambda _: True
-    """Whether the data of a result can decide the paper's claims."""
-    needs: str = ""
-    """Options without which it cannot run, as its data do not come with the software."""
+    data: Callable[[Any], str] = lambda _: ""  # Note on data that are not the paper's
+    is_compared: Callable[[Any], bool] = lambda _: True  # Whether its data can decide the claims
+    needs: str = ""  # Options without which it cannot run: its data do not come with the software
     why: str = ""  # Reason for these options
 
     def draw(self, found: Found) -> dict[str, Callable[[Any], None]]:
@@ -76,7 +74,7 @@ class Paper:
 
 def data_note(theirs: str, *names: str) -> str:
     """Return the note on results on other data than `theirs`; empty without names."""
-    if names == ("sample",):
+    if names == (SAMPLE,):
         return f"Of the built-in sample in place of {theirs}."
     return f"Of {', '.join(names)}; in the paper of {theirs}." if names else ""
 

@@ -6,7 +6,7 @@ from pipeline.reproduce.buntine2009 import model_selection, table_1
 from pipeline.reproduce.capdevila2018 import convergence as l2r_convergence
 from pipeline.reproduce.capdevila2018 import kl
 from pipeline.reproduce.cemgil2019 import abalone, decompositions, histogram, letters, parafac, toy
-from pipeline.reproduce.experiment import Experiment, Paper
+from pipeline.reproduce.experiment import Paper
 from pipeline.reproduce.inouye2015 import dependencies, perplexity, scaling
 
 PAPERS = (
@@ -86,6 +86,4 @@ PAPERS = (
     ),
 )  # Papers by year, the one on the pipeline first
 
-EXPERIMENTS: dict[str, Experiment] = {
-    each.name: each for paper in PAPERS for each in paper.experiments
-}  # Experiments by name, in the order of `reproduce --all`
+EXPERIMENTS = {each.name: each for paper in PAPERS for each in paper.experiments}  # By name

@@ -19,9 +19,8 @@ from pipeline.version import software_version
 
 
 def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
-    """Run an experiment, and write its result as JSON and as figures.
-
-    Raises UsageError if a setting makes no sense, or is one of other experiments.
+    """Run an experiment, and write its result as JSON and as figures. Raises UsageError if a
+    setting makes no sense, or is one of other experiments.
     """
     check(settings, experiment)
     declared = EXPERIMENTS[experiment]
@@ -51,7 +50,6 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
 
 def check(settings: ReproduceSettings, experiment: str = "") -> None:
     """Raise UsageError for a setting that the experiment does not have, or that makes no sense.
-
     `reproduce --all` names no experiment: it takes no setting that only some of them have.
     """
     remedy = ": give it with the experiment, whose result --all then takes as it is"

@@ -28,12 +28,11 @@ KNOWN = {"experiment": str, "scale": str, "seed": int, "name": str, "rows": list
 def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> dict[str, Any]:
     """Run the experiments that have no result of this scale and seed, and write the page.
 
-    A result of full scale serves for quick. An experiment that fails does not keep the others
-    from running; it is named in the result and on the page. With `gather_only` nothing runs, and
-    results of any scale and seed are taken.
-
-    Raises UsageError if a setting makes no sense or is one of single experiments, or there is
-    nothing to gather; StoreLockedError if another process writes to the directory.
+    A result of full scale serves for quick. An experiment that fails does not keep the others from
+    running; it is named in the result and on the page. With `gather_only` nothing runs, and results
+    of any scale and seed are taken. Raises UsageError if a setting makes no sense or is one of
+    single experiments, or there is nothing to gather; StoreLockedError if another process writes to
+    the directory.
     """
     check(settings)
     directory = Path(settings.output or "reproduce")
@@ -80,10 +79,9 @@ def command_for(experiment: str, settings: ReproduceSettings) -> str:
 
 
 def results_in(directory: Path, experiment: str) -> list[dict[str, Any]]:
-    """Return the finished results of an experiment in its directory, by file name.
-
-    There are several of an experiment with variants, as of `--dataset`. Files without a result,
-    such as damaged ones, are skipped with a warning.
+    """Return the finished results of an experiment in its directory, by file name. There are
+    several of an experiment with variants, as of `--dataset`. Files without a result, such as
+    damaged ones, are skipped with a warning.
     """
     found = []
     for path in sorted(directory.glob("*.json")):
@@ -107,18 +105,16 @@ def _missing(name: str) -> str:
 
 
 def _run(name: str, directory: Path, settings: ReproduceSettings) -> Outcome:
-    """Run an experiment as `reproduce NAME` would; the outcome has the reason of a failure.
-
-    Raises OSError if the disk is full, as no other experiment could write its result either.
+    """Run an experiment as `reproduce NAME` would; the outcome has the reason of a failure. Raises
+    OSError if the disk is full, as no other experiment could write its result either.
     """
     problem = ""
     try:
         reproduce(replace(settings, output=str(directory / name)), name)
     except Exception as error:
-        if isinstance(error.__cause__, Interrupted):
-            raise
         code = exit_code_of(error)
-        if isinstance(error, OSError) and code == TRY_AGAIN:
+        is_disk_full = isinstance(error, OSError) and code == TRY_AGAIN
+        if is_disk_full or isinstance(error.__cause__, Interrupted):
             raise
         if code is None:
             logger.exception("%s failed; this is a mistake in this software", name)

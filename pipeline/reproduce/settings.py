@@ -112,8 +112,7 @@ class ReproduceSettings:
         *(*ALDEBAKEL_EXPERIMENTS, *PARTICLE_EXPERIMENTS),
     )
     moves: int | None = _number(
-        "tokens drawn anew after each, in the runs of particles that have moves",
-        *MOVES_EXPERIMENTS,
+        "tokens drawn anew after each, in the runs of particles that have moves", *MOVES_EXPERIMENTS
     )
     output: str = setting(
         "",

@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 Rows = Sequence[Any]
+Row = dict[str, Any]  # Values of a row, or of a trial, by name
 
 NOTE_WIDTH = 100  # Characters per line of a note on the terminal
 

@@ -24,7 +24,6 @@ K = TypeVar("K", bound=tuple[Any, ...])
 
 def scaled(full: B, settings: ReproduceSettings, quick: Mapping[str, Any], **asked: Any) -> B:
     """Return the budget `full`, at scale quick with the fields `quick`, and with what is asked for.
-
     Fields that are asked for as None stay as they are.
     """
     chosen = dict(quick) if settings.scale == "quick" else {}
@@ -32,15 +31,12 @@ def scaled(full: B, settings: ReproduceSettings, quick: Mapping[str, Any], **ask
     return replace(full, **chosen, seed=settings.seed)
 
 
-def group_of(
-    experiment: str, budget: Any, levels: Collection[str] = (), **data: Any
-) -> ResultGroup:
-    """Return the cached trials of these data and of all fields of a budget but `levels`.
-
-    Levels only say which trials there are, so that longer lists go on with what is there.
+def group_of(name: str, budget: Any, levels: Collection[str] = (), **data: Any) -> ResultGroup:
+    """Return the cached trials of these data and of all fields of a budget but `levels`. Levels
+    only say which trials there are, so that longer lists go on with what is there.
     """
     spent = {field: each for field, each in vars(budget).items() if field not in levels}
-    return ResultCache().group(EXPERIMENT + experiment, budget=spent, **data)
+    return ResultCache().group(EXPERIMENT + name, budget=spent, **data)
 
 
 def run_trials(
@@ -52,7 +48,6 @@ def run_trials(
     steps: Callable[..., float] = lambda *_: 1,
 ) -> dict[K, dict[str, Any]]:
     """Return numbers and arrays of all trials, and the seconds of each; cached ones are read.
-
     `compute` takes the parts of a key, and so does `steps`, the length of a trial in units of the
     progress, which is shown under the name `stage`.
     """

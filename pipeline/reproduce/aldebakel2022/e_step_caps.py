@@ -1,13 +1,12 @@
 """Figures 16 and 18 of Aldebakel et al. 2022: online VB with a capped E-step, Gibbs sampling."""
 
 import math
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 from pipeline.reproduce.aldebakel2022 import training
 from pipeline.reproduce.aldebakel2022.training import MIN_COMPARED, NEAR, SCORES, summary
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.counts import words_of_counts
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
 from pipeline.reproduce.settings import ReproduceSettings
@@ -15,8 +14,7 @@ from pipeline.reproduce.tables import Column, Headline, Table, grouped, text
 
 NAME = "aldebakel-trainers"
 VB, GIBBS = "VB, cap", "Gibbs, sweeps"
-CAPS, SWEEPS = (5, 10, 20, 40, 80), (20, 50, 100, 200, 500)
-"""Published caps; published are 50 sweeps."""
+CAPS, SWEEPS = (5, 10, 20, 40, 80), (20, 50, 100, 200, 500)  # Published: all caps, 50 sweeps
 TRAIN = {VB: training.variational, GIBBS: training.sampled}
 SECONDS = {(VB, 5): 43, (VB, 10): 48, (VB, 20): 83, (VB, 40): 75, (VB, 80): 72, (GIBBS, 50): 2280}
 BOUNDS = {(VB, 5): -1.189, (VB, 10): -1.209, (VB, 20): -1.209, (VB, 40): -1.235, (VB, 80): -1.258}
@@ -75,26 +73,23 @@ def _tables(result: Any) -> list[Table]:
 
 
 def _headline(result: Any) -> Headline:
-    low, *_, high = _rows(result, VB)
+    low, *_, high = grouped(result["rows"], "trainer")[VB]
     what, more = f"bound with cap {low['limit']} above cap {high['limit']}", low["more"]["bound"]
     spent = f"{low['updates'] / high['updates']:.0%} of the updates"
     ours = f"{text(more, '+.4f')} nats a word, with {spent}"
     return Headline(what, ours, "higher, in 60% of the seconds")
 
 
-def _rows(result: Any, trainer: str) -> list[Any]:
-    return grouped(result["rows"], "trainer")[trainer]
-
-
-def _findings(result: Any) -> Iterator[Finding]:
-    capped, swept = (_rows(result, trainer) for trainer in (VB, GIBBS))
+def _findings(result: Any) -> Findings:
+    by_trainer = grouped(result["rows"], "trainer")
+    capped, swept = by_trainer[VB], by_trainer[GIBBS]
     low = [(f"cap {row['limit']}", row["more"]) for row in capped if row["limit"] in (5, 10)]
     more = [(cap, of["updates"]) for cap, of in low if of["updates"] > -2 * of["updates_error"]]
     claim = "caps of 5 and 10, against the last: fewer updates by two standard errors"
-    yield finding("fewer-updates", claim, _gains(more), FASTER)
+    yield Finding("fewer-updates", claim, _gains(more), FASTER)
     lower = [(cap, of["bound"]) for cap, of in low if of["bound"] < -2 * of["bound_error"]]
     claim = "caps of 5 and 10, against the last: bound no lower by two standard errors"
-    yield finding("bound-no-lower", claim, _gains(lower), HIGHER)
+    yield Finding("bound-no-lower", claim, _gains(lower), HIGHER)
     far = [
         f"{row['limit']} sweeps ({math.exp(-row['more']['log_p']):.2f} times the perplexity)"
         for row in swept
@@ -104,7 +99,7 @@ def _findings(result: Any) -> Iterator[Finding]:
         "Gibbs sampling of 50 sweeps, as published, or more: perplexity within a tenth of that of "
         "VB with the last cap"
     )
-    yield finding("gibbs-is-near", claim, far, SIMILAR)
+    yield Finding("gibbs-is-near", claim, far, SIMILAR)
     near = [row["updates"] for row in swept if row["more"]["bound"] >= -NEAR]
     quicker = [
         f"cap {row['limit']} ({near[0] / row['near']:.2f} times the updates)"
@@ -112,7 +107,7 @@ def _findings(result: Any) -> Iterator[Finding]:
         if near and near[0] <= row["near"]
     ]
     claim = "Gibbs sampling takes more updates than VB until it is near"
-    yield finding("gibbs-takes-longer", claim, quicker, LONGER)
+    yield Finding("gibbs-takes-longer", claim, quicker, LONGER)
 
 
 def _gains(found: list[tuple[str, float]]) -> list[str]:

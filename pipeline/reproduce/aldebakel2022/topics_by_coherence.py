@@ -1,6 +1,5 @@
 """Figures 15 and 19 to 21 of Aldebakel et al. 2022: K by coherence, and topics as word clouds."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from pipeline.report.figures.word_clouds import MAX_PANELS, draw_clouds
 from pipeline.report.word_clouds import MAX_WORDS, word_cloud
 from pipeline.reproduce.aldebakel2022 import training
 from pipeline.reproduce.aldebakel2022.training import MIN_COMPARED, summary
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.counts import words_of_counts
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
 from pipeline.reproduce.settings import ReproduceSettings
@@ -105,19 +104,19 @@ def _headline(result: Any) -> Headline:
     return Headline(what, f"{result['best']} ({c_v})", "20 (0.639)")
 
 
-def _findings(result: Any) -> Iterator[Finding]:
+def _findings(result: Any) -> Findings:
     """Decide the paper's claims, which are about many documents."""
     if result["documents"] < MIN_COMPARED:
         return
     other = [] if result["best"] in BEST else [f"{result['best']} topics"]
     text = f"coherence (c_v) is highest at {BEST[0]} or {BEST[1]} topics"
-    yield finding("best-number", text, other, OPTIMUM)
+    yield Finding("best-number", text, other, OPTIMUM)
     found = [{*row["words"]} for row in result["topics"]]
     shared = {name: max(len(each & {*THEMES[name].split()}) for each in found) for name in THEMES}
     missing = [name for name in THEMES if shared[name] < MIN_SHARED]
     text = "music, academia and sports have a topic each, with "
     text += f"{MIN_SHARED} of their words among its first {N_WORDS}"
-    yield finding("themes", text, missing, THEMES_FOUND)
+    yield Finding("themes", text, missing, THEMES_FOUND)
 
 
 def _draw_coherence(figure: Any, result: Any, _: Any) -> None:

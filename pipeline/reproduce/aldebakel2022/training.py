@@ -30,13 +30,10 @@ PRIORS: dict[str, Any] = {"alpha": 0.1, "eta": 0.01}
 GIBBS = {**PRIORS, "learn_priors": "none", "sampler": "exact-dense", "start": "random"}
 BURN_IN, MAX_PASSES = 10, 100
 MAX_HELD_OUT, MIN_DOCUMENTS = 1000, 20
-MIN_COMPARED = 10_000
-"""Minimal number of documents to decide the paper's claims, which are about 25,000 and more."""
+MIN_COMPARED = 10_000  # Documents to decide the paper's claims, which are about 25,000 and more
 SCORES = {"bound": "variational-bound", "log_p": "left-to-right-sequential"}
-N_SAMPLES = 50
-"""Samples of left-to-right sampling: on the sample, log p is within 0.0004 of that of 5,000."""
-NEAR = math.log(1.1)
-"""Difference in nats a word of perplexities that differ by a tenth, which are called near."""
+N_SAMPLES = 50  # Samples of left-to-right sampling: log p is within 0.0004 of that of 5,000
+NEAR = math.log(1.1)  # Nats a word between perplexities that differ by a tenth, called near
 
 
 class Part(NamedTuple):

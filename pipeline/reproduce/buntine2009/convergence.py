@@ -5,7 +5,7 @@ numbers, and the root mean square of its error tells speed from luck: it falls a
 of the number of samples where an estimator converges to the exact value.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -18,10 +18,10 @@ from evaluation.lda.exact import exact
 from pipeline.figures.style import INK
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_document
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines
 from pipeline.reproduce.settings import ReproduceSettings
-from pipeline.reproduce.tables import Column, Headline, Table, grouped, pivoted, text
+from pipeline.reproduce.tables import Column, Headline, Row, Table, grouped, pivoted, text
 from pipeline.reproduce.trials import group_of, run_trials, scaled
 
 NAME = "buntine-convergence"
@@ -53,10 +53,9 @@ def _run(settings: ReproduceSettings) -> Found:
 
 
 def convergence(budget: ConvergenceBudget) -> tuple[float, dict[str, Floats]]:
-    """Return -log2 p(document) a word: exact, and (R, N) by run and size of each estimator.
-
-    All sizes of one run have the seed in common, so that a larger size of an estimator that makes
-    its samples one after the other contains the smaller ones, as in the figures.
+    """Return -log2 p(document) a word: exact, and (R, N) by run and size of each estimator. All
+    sizes of one run have the seed in common, so that a larger size of an estimator that makes its
+    samples one after the other contains the smaller ones, as in the figures.
     """
     rng = np.random.default_rng(budget.seed)
     topics, document = draw_document(budget, budget.gamma, rng)
@@ -64,7 +63,7 @@ def convergence(budget: ConvergenceBudget) -> tuple[float, dict[str, Floats]]:
     seeds = rng.integers(2**32, size=(len(ESTIMATORS), budget.n_runs)).tolist()
     seed_of = dict(zip(ESTIMATORS, seeds, strict=True))
 
-    def compute(name: str, run: int) -> Mapping[str, Any]:
+    def compute(name: str, run: int) -> Row:
         estimate = partial(ESTIMATORS[name], topics, document, seed=seed_of[name][run])
         found = (estimate(n_samples=size).log_likelihood[0] for size in budget.sizes)
         return {"estimate": [-each / bits for each in found]}
@@ -76,9 +75,7 @@ def convergence(budget: ConvergenceBudget) -> tuple[float, dict[str, Floats]]:
     return truth, {m: np.array([found[m, run]["estimate"] for run in runs]) for m in ESTIMATORS}
 
 
-def as_json(
-    budget: ConvergenceBudget, truth: float, estimates: Mapping[str, Floats]
-) -> dict[str, Any]:
+def as_json(budget: ConvergenceBudget, truth: float, estimates: Mapping[str, Floats]) -> Row:
     """Return a row for each estimator and number of samples, with the estimate of the first run."""
     rows = []
     for name, estimate in estimates.items():
@@ -127,23 +124,23 @@ def _headline(result: Any) -> Headline:
     )
 
 
-def _findings(result: Any) -> Iterator[Finding]:
+def _findings(result: Any) -> Findings:
     (fewest, first), (most, last) = _errors(result, min), _errors(result, max)
     theirs = {name: error for name, error in last.items() if name not in ("HM", REFINED)}
-    yield finding(
+    yield Finding(
         "all-but-hm-close",
         f"with {most:,} samples the errors of all but HM are below {CLOSE_UP} bits a word, the "
         "range of Figure 2",
         [f"{name} ({error:.4f})" for name, error in theirs.items() if error >= CLOSE_UP],
         "All estimators but the harmonic mean come close to the exact value.",
     )
-    yield finding(
+    yield Finding(
         "lrs-nearest",
         f"with {most:,} samples LRS is nearer than LR and HM",
         [name for name in ("LR", "HM") if last[name] <= last["LRS"]],
         "LRS converges to the exact value, LR is slightly biased.",
     )
-    yield finding(
+    yield Finding(
         "errors-fall",
         f"errors fall from {fewest:,} samples on to half and less: no bias remains",
         [

@@ -14,7 +14,6 @@ single start often merges two true topics and splits another, which costs more t
 """
 
 import time
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -33,11 +32,11 @@ from models import GibbsLDA, LDATopics
 from pipeline.figures.style import INK, MUTED
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_lengths, draw_topics, zipf_word_prior
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.counts import Counts
 from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines, plain
 from pipeline.reproduce.settings import ReproduceSettings
-from pipeline.reproduce.tables import Column, Headline, Table, grouped, pivoted
+from pipeline.reproduce.tables import Column, Headline, Row, Table, grouped, pivoted
 from pipeline.reproduce.trials import group_of, run_trials, scaled
 
 Model = tuple[int, int]  # I, the training documents, 0 for the known model; and K
@@ -143,21 +142,19 @@ def _documents(truth: LDATopics, n_docs: int, stream: tuple[int, int]) -> Counts
     return sparse.csr_array(sparse.vstack(blocks, format="csr"))[:n_docs]
 
 
-def scored(
-    drawn: Problem, n_train: int, n_topics: int, n_jobs: int | None = None
-) -> dict[str, Any]:
+def scored(drawn: Problem, n_train: int, n_topics: int, n_jobs: int | None = None) -> Row:
     """Learn `n_topics` topics from `n_train` documents and score them; 0 is the known model.
-
     Returns the arrays of each estimate, under the estimator's name, seconds, and bounds of starts.
     """
     budget, started = drawn.budget, time.perf_counter()
-    common: dict[str, Any] = {"seed": budget.seed, "n_jobs": n_jobs}
     topics, bounds = _learned(drawn, n_train, n_topics, n_jobs) if n_train else (drawn.truth, [])
     found = {BOUNDS: bounds, TRAINING: time.perf_counter() - started}
     for name, n_samples in budget.n_samples.items():
         estimator = completion if name == COMPLETION else ESTIMATORS[name]
         documents, started = DocumentBlock(drawn.held_out), time.perf_counter()
-        estimate = estimator(topics, documents, n_samples=n_samples, **common)
+        estimate = estimator(
+            topics, documents, n_samples=n_samples, seed=budget.seed, n_jobs=n_jobs
+        )
         found[SECONDS + name] = time.perf_counter() - started
         found |= estimate.to_arrays(f"{name}/")
     return found
@@ -185,12 +182,9 @@ def _learned(
     return best.topics_, bounds
 
 
-def as_json(
-    dataset: str, budget: SelectionBudget, models: Mapping[Model, Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Return a row for each model and estimator, the choices of estimators, and their times.
-
-    Losses are nats a word more than with the true number of topics, paired over documents.
+def as_json(dataset: str, budget: SelectionBudget, models: dict[Model, Row]) -> Row:
+    """Return a row for each model and estimator, the choices of estimators, and their times. Losses
+    are nats a word more than with the true number of topics, paired over documents.
     """
     truth, names = budget.dataset.n_topics, list(budget.n_samples)
 
@@ -278,11 +272,11 @@ def _headline(result: Any) -> Headline:
     )
 
 
-def _findings(result: Any) -> Iterator[Finding]:
+def _findings(result: Any) -> Findings:
     truth = result["true_topics"]
     for name, rows in grouped(result["chosen"], "estimator").items():
         wrong = [row for row in rows if row["topics"] != truth]
-        yield finding(
+        yield Finding(
             f"{name.lower()}-chooses-truth",
             f"{name} chooses {truth} topics, those of the known model",
             [f"{row['training_documents']:,} documents ({row['topics']})" for row in wrong],

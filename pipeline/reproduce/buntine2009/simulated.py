@@ -32,8 +32,7 @@ def zipf_word_prior(n_words: int, concentration: float) -> Floats:
 
 
 def draw_lengths(n_docs: int, mean: float, shape: float, rng: Rng) -> Ints:
-    """Draw (D,), 1 + negative binomial: variance (mean - 1) + (mean - 1)² / `shape`.
-
-    In other words Poisson, with a rate that differs between documents as Gamma(`shape`) does.
+    """Draw (D,), 1 + negative binomial: variance (mean - 1) + (mean - 1)² / `shape`. In other words
+    Poisson, with a rate that differs between documents as Gamma(`shape`) does.
     """
     return 1 + rng.negative_binomial(shape, shape / (shape + (mean - 1.0)), n_docs)

@@ -6,7 +6,6 @@ of L tokens drawn from it, a fresh pair each time. The error of an estimate is i
     (estimate - exact) of -log2 p(document) / L
 """
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,7 @@ from evaluation.lda.exact import exact
 from pipeline.figures.style import MUTED
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS, REFINED
 from pipeline.reproduce.buntine2009.simulated import draw_document
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import MAX_T, Finding, Findings
 from pipeline.reproduce.experiment import Experiment, Figure, Found
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text
@@ -25,7 +24,6 @@ from pipeline.reproduce.trials import group_of, run_trials, scaled
 
 NAME = "buntine-table-1"
 QUICK = {"n_pairs": 100}
-MAX_T = 2.58  # Cutoff of the paper: |t| exceeds it once in a hundred times without bias
 # Mean, standard deviation and Student's t of 100 pairs, by gamma and estimator. The mean of LR at
 # gamma = 1 is printed as .000796; its deviation and t say ten times that.
 PUBLISHED = {
@@ -93,11 +91,10 @@ def table_1(budget: Table1Budget, gamma: float) -> dict[str, Floats]:
 
 
 def statistics(error: Floats, standard_error: Floats, length: int) -> dict[str, Floats]:
-    """Return statistics (M,) over pairs of errors and standard errors (M, P).
-
-    `ratio` is the mean of the estimated p(document) over the exact one. An unbiased estimator has 1
-    here, and a mean error above 0 by half the variance of its log p. `coverage` is the share of
-    exact values within two reported standard errors, about 0.95 if these are right.
+    """Return statistics (M,) over pairs of errors and standard errors (M, P). `ratio` is the mean
+    of the estimated p(document) over the exact one. An unbiased estimator has 1 here, and a mean
+    error above 0 by half the variance of its log p. `coverage` is the share of exact values within
+    two reported standard errors, about 0.95 if these are right.
     """
     root, relative = np.sqrt(error.shape[1]), np.exp2(-error * length)
     mean, deviation = error.mean(axis=1), error.std(axis=1, ddof=1)
@@ -113,7 +110,7 @@ def statistics(error: Floats, standard_error: Floats, length: int) -> dict[str, 
     }
 
 
-def as_json(budget: Table1Budget, found: Mapping[tuple[float], Any]) -> dict[str, Any]:
+def as_json(budget: Table1Budget, found: dict[tuple[float], Any]) -> dict[str, Any]:
     """Return a row for each gamma and estimator."""
     names, rows = ("mean", "standard_deviation", "t"), []
     for (gamma,), each in found.items():
@@ -156,7 +153,7 @@ def _headline(result: Any) -> Headline:
     return Headline(f"mean error of LRS at gamma = {row['gamma']:g}, bits a word", ours, theirs)
 
 
-def _findings(result: Any) -> Iterator[Finding]:
+def _findings(result: Any) -> Findings:
     by_gamma = {g: indexed(of, "estimator") for g, of in grouped(result["rows"], "gamma").items()}
     gammas = np.array(list(by_gamma))
 
@@ -164,7 +161,7 @@ def _findings(result: Any) -> Iterator[Finding]:
         return np.array([rows[estimator][column] for rows in by_gamma.values()])
 
     def claim(name: str, sentence: str, holds: Any, paper: str = "") -> Finding:
-        return finding(name, sentence, [f"gamma = {gamma}" for gamma in gammas[~holds]], paper)
+        return Finding(name, sentence, [f"gamma = {gamma}" for gamma in gammas[~holds]], paper)
 
     for key, name, paper in (("lrs", "LRS", "LRS is unbiased."), ("refined", REFINED, "")):
         is_centred = np.abs(of(name, "t")) < MAX_T

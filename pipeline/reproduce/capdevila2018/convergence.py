@@ -7,7 +7,6 @@ figure shows the samples and the seconds that each needs.
 The paper scores documents that it trained on, too; here those that are scored are held out.
 """
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -17,10 +16,10 @@ from pipeline.errors import UsageError
 from pipeline.reproduce.buntine2009.estimators import REFINED
 from pipeline.reproduce.capdevila2018 import runs
 from pipeline.reproduce.capdevila2018.runs import Budget, Run, last_rows
-from pipeline.reproduce.counts import Counts, Named, corpora_of, draw_rows, whole_counts
+from pipeline.reproduce.counts import Counts, Named, corpora_of, draw_rows
 from pipeline.reproduce.experiment import Experiment, Figure, Found, draw_lines, plain
 from pipeline.reproduce.settings import ReproduceSettings
-from pipeline.reproduce.tables import Column, Headline, Table, text
+from pipeline.reproduce.tables import Column, Headline, Row, Table, text
 from pipeline.reproduce.trials import group_of, scaled
 
 NAME = "l2r-convergence"
@@ -53,13 +52,11 @@ def _run(settings: ReproduceSettings) -> Found:
 
 
 def held_out(corpus: Named, budget: Budget) -> tuple[Counts, Counts]:
-    """Return training documents (N - D, V), and those to score (D, V), which are not empty.
-
-    Words that no document has are left out. Raises UsageError if there are fewer than two documents
-    to score.
+    """Return training documents (N - D, V), and those to score (D, V), which are not empty. Words
+    that no document has are left out. Raises UsageError if there are fewer than two documents to
+    score.
     """
-    whole = whole_counts(corpus.counts)
-    whole = whole[:, np.flatnonzero(np.asarray(whole.sum(axis=0)).ravel())]
+    whole = corpus.counts[:, np.flatnonzero(np.asarray(corpus.counts.sum(axis=0)).ravel())]
     usable = np.flatnonzero(np.diff(whole.indptr))
     n_scored = min(budget.n_documents, int(MAX_SHARE * len(usable)))
     if n_scored < 2:
@@ -71,11 +68,8 @@ def held_out(corpus: Named, budget: Budget) -> tuple[Counts, Counts]:
     return whole[np.setdiff1d(np.arange(whole.shape[0]), rows)], whole[rows]
 
 
-def rows_of(
-    about: Mapping[str, Any], budget: Budget, scores: Mapping[Run, Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def rows_of(about: Row, budget: Budget, scores: dict[Run, Row]) -> list[Row]:
     """Return a row for each estimator and number of samples, with totals over documents in nats.
-
     Totals are compared with that of our estimator with most samples.
     """
     total = {run: float(found["log_likelihood"].sum()) for run, found in scores.items()}

@@ -27,17 +27,11 @@ from pipeline.progress import Progress
 from pipeline.reproduce.buntine2009.estimators import REFINED
 from pipeline.reproduce.capdevila2018 import runs
 from pipeline.reproduce.capdevila2018.runs import ESTIMATORS, Budget, Run, last_rows
-from pipeline.reproduce.counts import (
-    Counts,
-    Named,
-    corpora_of,
-    draw_rows,
-    most_frequent_words,
-    whole_counts,
-)
+from pipeline.reproduce.claims import MAX_T
+from pipeline.reproduce.counts import Counts, Named, corpora_of, draw_rows, most_frequent_words
 from pipeline.reproduce.experiment import Experiment, Figure, Found, number, numbers, plain
 from pipeline.reproduce.settings import ReproduceSettings
-from pipeline.reproduce.tables import Column, Headline, Table, grouped, text
+from pipeline.reproduce.tables import Column, Headline, Row, Table, grouped, text
 from pipeline.reproduce.trials import group_of, scaled
 
 NAME = "l2r-kl"
@@ -50,14 +44,12 @@ QUICK: dict[str, Any] = {
     "max_tokens": 60,
 }
 EXACT_BLOCK = 20  # Documents whose exact likelihood is computed between two reports of progress
-MAX_T = 2.58  # |t| exceeds it once in a hundred times without bias
 PUBLISHED = ("DS", "HM", "L2R", "L2R exact")  # Estimators of the paper
 
 
 class Selected(NamedTuple):
-    """Documents of one corpus, all (N, V) to train with, and (D, V) to score.
-
-    As in the paper, documents of at most one different word are left out.
+    """Documents of one corpus, all (N, V) to train with, and (D, V) to score. As in the paper,
+    documents of at most one different word are left out.
     """
 
     counts: Counts
@@ -86,11 +78,10 @@ def _run(settings: ReproduceSettings) -> Found:
 
 
 def selected(corpus: Named, budget: Budget) -> Selected:
-    """Cut the vocabulary and draw the documents to score.
-
-    Raises UsageError if there are fewer than two to draw from.
+    """Cut the vocabulary and draw the documents to score. Raises UsageError if there are fewer than
+    two to draw from.
     """
-    cut = most_frequent_words(whole_counts(corpus.counts), budget.n_words)
+    cut = most_frequent_words(corpus.counts, budget.n_words)
     has_words = np.diff(cut.indptr) > 1
     is_short = np.asarray(cut.sum(axis=1)).ravel() <= budget.max_tokens
     usable = np.flatnonzero(has_words & is_short)
@@ -110,9 +101,8 @@ def truth(
     n_jobs: int | None = None,
     on_documents: Callable[[int], object] = lambda _: None,
 ) -> Floats:
-    """Return (D,), exact log p of counts and length, and report the documents of each part.
-
-    Raises ExactCostError if documents are too long for so many topics.
+    """Return (D,), exact log p of counts and length, and report the documents of each part. Raises
+    ExactCostError if documents are too long for so many topics.
     """
     parts = []
     for first in range(0, documents.shape[0], EXACT_BLOCK):
@@ -123,9 +113,8 @@ def truth(
 
 
 def about(corpus: str, chosen: Selected, exact: Floats) -> dict[str, Any]:
-    """Return the name of a corpus and numbers of its documents.
-
-    So many effective documents of equal probability have the entropy of P.
+    """Return the name of a corpus and numbers of its documents. So many effective documents of
+    equal probability have the entropy of P.
     """
     log_p = exact - logsumexp(exact)
     left_out = {"few_words": chosen.n_few_words, "length": chosen.n_too_long}
@@ -138,9 +127,7 @@ def about(corpus: str, chosen: Selected, exact: Floats) -> dict[str, Any]:
     }
 
 
-def rows_of(
-    corpus: str, budget: Budget, exact: Floats, scores: Mapping[Run, Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def rows_of(corpus: str, budget: Budget, exact: Floats, scores: Mapping[Run, Row]) -> list[Row]:
     """Return a row for each estimator and number of samples."""
     rows = []
     for estimator, sizes in budget.sizes.items():
@@ -153,12 +140,11 @@ def rows_of(
 
 
 def measures(exact: Floats, estimate: Floats) -> dict[str, float]:
-    """Return measures of R estimates of all documents (R, D), with standard errors.
-
-    KL is in bits, its standard error over repeats. `ratio_error` is the mean of p̂ / p - 1, and
-    `log_error` that of log p̂ - log p in nats a document, below 0 by about half the variance of log
-    p̂ if p̂ is unbiased; their standard errors are over documents. With heavy tails, all documents
-    may have missed the tail: mean and standard error are too small then.
+    """Return measures of R estimates of all documents (R, D), with standard errors. KL is in bits,
+    its standard error over repeats. `ratio_error` is the mean of p̂ / p - 1, and `log_error` that
+    of log p̂ - log p in nats a document, below 0 by about half the variance of log p̂ if p̂ is
+    unbiased; their standard errors are over documents. With heavy tails, all documents may have
+    missed the tail: mean and standard error are too small then.
     """
     error, log_p = estimate - exact, exact - logsumexp(exact)
     log_q = estimate - logsumexp(estimate, axis=-1, keepdims=True)
@@ -270,11 +256,12 @@ CLAIMS = (
 )
 
 
-def _draw(label: str, y: str, error: str, figure: Any, result: Any, _: Any) -> None:
+def _draw(y: str, label: str, figure: Any, result: Any, _: Any) -> None:
+    error = f"{y}_standard_error"
     for axes, about, of_corpus in runs.draw_corpora(figure, result, label):
         for estimator, rows in grouped(of_corpus, "estimator").items():
-            x, bars = [row["samples"] for row in rows], numbers(rows, error) if error else None
-            axes.errorbar(x, numbers(rows, y), yerr=bars, label=estimator)
+            bars = numbers(rows, error) if error in rows[0] else None
+            axes.errorbar(numbers(rows, "samples"), numbers(rows, y), yerr=bars, label=estimator)
         title = f"{about['corpus']}\n{about['mean_tokens']:.1f} tokens a document"
         axes.set(xscale="log", yscale="log", title=title, xlabel="samples")
 
@@ -302,15 +289,11 @@ EXPERIMENT = Experiment(
     "models, as a KL divergence.",
     *(_run, _tables, _headline, lambda result: runs.findings(result, CLAIMS)),
     (
-        Figure(
-            "",
-            "Figure 2: KL divergence against samples",
-            partial(_draw, "KL, bits", "kl", "kl_standard_error"),
-        ),
+        Figure("", "Figure 2: KL divergence against samples", partial(_draw, "kl", "KL, bits")),
         Figure(
             "-error",
             "Root mean square log error against samples",
-            partial(_draw, "root mean square log error, nats a document", RMS[1], ""),
+            partial(_draw, RMS[1], "root mean square log error, nats a document"),
         ),
         Figure(
             "-length",

@@ -5,7 +5,7 @@ so that runs are cached one by one.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from models.families import arrays_of, topics_of_arrays
 from pipeline.cache.results import ResultGroup
 from pipeline.progress import Progress
 from pipeline.reproduce.buntine2009.estimators import REFINED
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.counts import Counts
 from pipeline.reproduce.experiment import data_note, panels
 from pipeline.reproduce.tables import grouped
@@ -48,10 +48,9 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Budget:
-    """Cost of an experiment; the defaults are the paper's, but for `max_tokens`.
-
-    An exact likelihood takes time ~ tokens^n_topics. The paper's limit is 1e9 terms of eq. 7, which
-    is about 13 different words.
+    """Cost of an experiment; the defaults are the paper's, but for `max_tokens`. An exact
+    likelihood takes time ~ tokens^n_topics. The paper's limit is 1e9 terms of eq. 7, which is about
+    13 different words.
     """
 
     n_topics: int
@@ -72,28 +71,19 @@ class Budget:
         return sorted(runs, key=lambda run: (run.n_samples, run.repeat))
 
 
-def trained_topics(
-    counts: Counts,
-    budget: Budget,
-    n_jobs: int | None = None,
-    on_sweep: Callable[[], object] = lambda: None,
-) -> GammaPoissonTopics:
-    """Train βΓ-PFA as in the paper (Sec. 6.1): φ ~ Dirichlet(0.1), r = 1, Gibbs sampling."""
+def trainer_of(budget: Budget, n_jobs: int | None = None) -> BetaGammaPFA:
+    """Return βΓ-PFA as in the paper (Sec. 6.1): φ ~ Dirichlet(0.1), r = 1, Gibbs sampling."""
     seed = int(np.random.default_rng([budget.seed, TRAINING]).integers(2**32))
     of_paper: dict[str, Any] = {"eta": 0.1, "shape": 1.0, "learn_shape": False}
     sweeps: dict[str, Any] = {"n_iter": budget.n_sweeps, "burn_in": budget.burn_in}
-    model = BetaGammaPFA(budget.n_topics, **of_paper, **sweeps, random_state=seed, n_jobs=n_jobs)
-    for _ in model.iterate(counts):
-        on_sweep()
-    return model.topics_
+    return BetaGammaPFA(budget.n_topics, **of_paper, **sweeps, random_state=seed, n_jobs=n_jobs)
 
 
 def score(
     topics: GammaPoissonTopics, documents: Counts, run: Run, seed: int, n_jobs: int | None = None
 ) -> dict[str, Any]:
-    """Return log-likelihoods (D,) of counts and length in nats, standard errors, and seconds.
-
-    Other runs, and the same one with another seed, have independent random numbers.
+    """Return log-likelihoods (D,) of counts and length in nats, standard errors, and seconds. Other
+    runs, and the same one with another seed, have independent random numbers.
     """
     place = list(ESTIMATORS).index(run.estimator)
     rng = np.random.default_rng([seed, place, run.n_samples, run.repeat])
@@ -114,7 +104,10 @@ def cached_topics(
     with Progress(f"{corpus}: training", budget.n_sweeps, "sweeps") as progress:
 
         def train() -> GammaPoissonTopics:
-            return trained_topics(counts, budget, n_jobs, lambda: progress.update(1))
+            trainer = trainer_of(budget, n_jobs)
+            for _ in trainer.iterate(counts):
+                progress.update(1)
+            return trainer.topics_
 
         found: GammaPoissonTopics = group.cached("topics", train, arrays_of, restored)
         return found
@@ -128,9 +121,8 @@ def cached_scores(
     n_jobs: int,
     corpus: str,
 ) -> dict[Run, dict[str, Any]]:
-    """Return the scores of all runs, computed if they are not cached.
-
-    Progress is in samples that read each document once. L2R reads the words before each word again.
+    """Return the scores of all runs, computed if they are not cached. Progress is in samples that
+    read each document once. L2R reads the words before each word again.
     """
     mean_words = max(1.0, documents.nnz / documents.shape[0])
 
@@ -139,7 +131,7 @@ def cached_scores(
         """Compile kernels, so that no run's seconds are those of the compiler."""
         score(topics, documents[:1], Run(estimator, 2), 0)
 
-    def compute(*key: Any) -> Mapping[str, Any]:
+    def compute(*key: Any) -> dict[str, Any]:
         warm_up(key[0])
         return score(topics, documents, Run(*key), budget.seed, n_jobs)
 
@@ -177,8 +169,8 @@ def last_rows(result: Any) -> dict[str, dict[str, Any]]:
     return found
 
 
-def findings(result: Any, claims: Iterable[tuple[Any, ...]]) -> Iterator[Finding]:
+def findings(result: Any, claims: Iterable[tuple[Any, ...]]) -> Findings:
     """Decide claims (name, sentence, function of the last rows of a corpus, of the paper)."""
     last = last_rows(result)
     for name, sentence, holds, paper in claims:
-        yield finding(name, sentence, [at for at, rows in last.items() if not holds(rows)], paper)
+        yield Finding(name, sentence, [at for at, rows in last.items() if not holds(rows)], paper)

@@ -6,7 +6,6 @@ measurement depends on all before it and nothing is hidden. The hidden class of 
 posterior sample is then compared with its age.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -30,7 +29,7 @@ from pipeline.errors import UsageError
 from pipeline.figures.style import INK, bar_style
 from pipeline.reproduce.cemgil2019 import scores
 from pipeline.reproduce.cemgil2019.scores import BY_PARTICLES, NAMES, SCORING
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.experiment import Experiment, Figure, Found, rows_of
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text
@@ -38,8 +37,7 @@ from pipeline.reproduce.trials import group_of
 
 NAME = "bam-abalone"
 CP = "CP"
-QUICK: dict[str, Any] = {"ranks": (1, 2, 3, 4, 6, 10, 20)}
-QUICK |= {"n_repeats": 4, "n_starts": 20, "n_moves": 10}
+QUICK = {"ranks": (1, 2, 3, 4, 6, 10, 20), "n_repeats": 4, "n_starts": 20, "n_moves": 10}
 BIN_SEED = 0  # Seed of k-means, the same for every seed of an experiment: bins are part of the data
 COLUMNS = (
     *("Sex", "Length", "Diameter", "Height", "WholeWeight"),
@@ -66,9 +64,8 @@ class AbaloneBudget(scores.Budget):
 
 
 def _run(settings: ReproduceSettings) -> Found:
-    """Score all ranks, then sample the hidden classes.
-
-    Raises UsageError if no table is given; CorpusFormatError if a line is malformed.
+    """Score all ranks, then sample the hidden classes. Raises UsageError if no table is given;
+    CorpusFormatError if a line is malformed.
     """
     if not settings.table:
         raise UsageError(
@@ -95,10 +92,9 @@ def _run(settings: ReproduceSettings) -> Found:
 
 
 def read_abalone(path: str) -> tuple[Floats, Ints]:
-    """Return (N, 7) measurements and (N,) rings of UCI's file, with or without a header.
-
-    Raises FileNotFoundError if there is no such file; CorpusFormatError, which names the line, if
-    it is no such table.
+    """Return (N, 7) measurements and (N,) rings of UCI's file, with or without a header. Raises
+    FileNotFoundError if there is no such file; CorpusFormatError, which names the line, if it is no
+    such table.
     """
     lines = csv_lines(path, "abalones")
     if lines and lines[0][1][0].strip() not in SEXES:
@@ -132,7 +128,6 @@ def _numbers(path: str, number: int, line: list[str]) -> list[float]:
 
 def bins_of(measurements: ArrayLike, n_bins: int) -> Ints:
     """Return (N, M), the bin of each of N animals in each of M measurements, 0 the smallest.
-
     k-means separately on each; bins are in the order of their centres. Raises ValueError if a
     measurement has fewer than `n_bins` different values.
     """
@@ -178,9 +173,8 @@ def sampled_classes(bins: Ints, budget: AbaloneBudget) -> Ints:
 
 
 def classes_of(allocation: CellCounts, bins: Ints, rng: Rng) -> Ints:
-    """Return (N,), a class for each animal, which make up the `allocation` over (r, i…).
-
-    Animals in the same bins are exchangeable: which of them is in which class is drawn.
+    """Return (N,), a class for each animal, which make up the `allocation` over (r, i…). Animals in
+    the same bins are exchangeable: which of them is in which class is drawn.
     """
     by_bins = np.lexsort(allocation.cells.T[:0:-1])
     ordered = np.repeat(allocation.cells[by_bins], allocation.counts[by_bins], axis=0)
@@ -194,7 +188,6 @@ def classes_of(allocation: CellCounts, bins: Ints, rng: Rng) -> Ints:
 
 def ages_of(rings: Ints, classes: Ints) -> dict[str, Any]:
     """Return rings by class, the youngest of R classes first, and whether classes differ in them.
-
     Steps are differences of neighbouring means in standard errors; `kruskal_wallis` is H, with its
     probability if all classes had the same ages; `explained` is ε² = H / (N − 1), the share of the
     variance of the ranks of ages that classes explain.
@@ -222,7 +215,7 @@ def ages_of(rings: Ints, classes: Ints) -> dict[str, Any]:
     }
 
 
-def _findings(result: Any) -> Iterator[Finding]:
+def _findings(result: Any) -> Findings:
     curves, ages = scores.Curves(result), result["ages"]
     levels = [(NAMES[method], method, "log_marginal") for method in SCORING]
     levels += [(f"every run of {NAMES[each]}", each, "lowest_repeat") for each in BY_PARTICLES]
@@ -232,16 +225,16 @@ def _findings(result: Any) -> Iterator[Finding]:
         text = f"a = {a:g}, {name}: CP above the complete graph from rank {UP_TO + 1} on"
         failed = curves.at(fails, (CP,), method, a)
         paper = CP_ABOVE if name in ("SMC", "VB") else ""
-        yield finding("cp-above-complete-graph", text, failed, paper)
+        yield Finding("cp-above-complete-graph", text, failed, paper)
     same = [] if ages["probability"] < UNLIKELY else [f"p = {ages['probability']:.2g}"]
     text = f"classes differ in age, Kruskal-Wallis p < {UNLIKELY:g}"
-    yield finding("classes-differ-in-age", text, same, AGES)
+    yield Finding("classes-differ-in-age", text, same, AGES)
     steps = enumerate(ages["steps_in_standard_errors"], start=1)
     near = [f"classes {r} and {r + 1}" for r, step in steps if step < CLEAR]
     n_empty = ages["rank"] - len(ages["classes"])
     near += [f"{n_empty} classes, which are empty"] if n_empty > 0 else []
     text = f"mean ages of neighbouring classes at least {CLEAR:g} standard errors apart"
-    yield finding("ages-of-classes-are-apart", text, near, AGES)
+    yield Finding("ages-of-classes-are-apart", text, near, AGES)
     yield from curves.above_bound()
 
 

@@ -7,7 +7,6 @@ which has no projected gradients any more.
 """
 
 import warnings
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ from pipeline.allocation.letter_pairs import letter_pairs
 from pipeline.figures.style import series_style
 from pipeline.reproduce.cemgil2019.letters import draw_pairs
 from pipeline.reproduce.cemgil2019.scores import NAMES, SCORING, Budget, budget_of, in_words
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped
@@ -43,12 +42,10 @@ TITLES = {
     "squared_loss": "squared loss",
     "kl_divergence": "KL divergence, nats",
 }  # The paper's measures
-FLOOR = float(np.finfo(np.float32).eps)
-"""Expectations below it count as it in the KL divergence, as in that of scikit-learn."""
+FLOOR = float(np.finfo(np.float32).eps)  # Least expectation in KL divergences, as in scikit-learn
 SUFFICIENT, SHRINK = 0.01, 0.1
 """σ and β of Armijo's rule: required share of what the slope promises, factor between lengths."""
-MAX_STEPS, MAX_TRIALS = 1000, 20
-"""Steps of one least squares problem, lengths that are tried for one step."""
+MAX_STEPS, MAX_TRIALS = 1000, 20  # Steps of one least squares problem, lengths tried for a step
 ENDS = ("", "_standard_error")
 SPARSER = "Factors of SMC are sparser than those of least squares for a range of a."
 NEARER = "Factors of SMC and VB have a higher squared loss and a lower KL divergence."
@@ -61,7 +58,7 @@ CLAIMS: dict[str, tuple[str, str, int, dict[str, str]]] = {
 
 
 @dataclass(frozen=True)
-class DecompositionsBudget(Budget):
+class FactorBudget(Budget):
     """The paper's budget. Runs are on the same sample, each with its own random numbers."""
 
     n_repeats: int = 20
@@ -74,20 +71,20 @@ class FactorQuality(NamedTuple):
     """Measures of one factorisation."""
 
     sparsity: float  # Hoyer's, the mean of both factors, the columns of W scaled to sum to 1
-    unscaled_sparsity: float
-    """The same of the factors as they come: least squares leave the scale to chance."""
+    unscaled_sparsity: float  # Factors as they come: least squares leave the scale to chance
     squared_loss: float
     kl_divergence: float
-    n_impossible: float
-    """Tokens in cells of expectation 0; with any, the KL divergence without `FLOOR` is infinite."""
+    n_impossible: (
+        float  # Tokens in cells of expectation 0, of infinite KL divergence but for `FLOOR`
+    )
 
 
 def _run(settings: ReproduceSettings) -> Found:
-    budget = budget_of(DecompositionsBudget(), settings, QUICK)
+    budget = budget_of(FactorBudget(), settings, QUICK)
     source, pairs = letter_pairs(settings.table, settings.threads)
     X = draw_pairs(pairs, budget.n_tokens, budget.seed)
 
-    def compute(method: str, a: float | None) -> Mapping[str, Any]:
+    def compute(method: str, a: float | None) -> dict[str, Any]:
         return {"runs": qualities(X, method, a, budget, settings.threads)}
 
     keys: list[tuple[str, float | None]] = [(method, None) for method in PEERS]
@@ -111,11 +108,10 @@ def row_of(method: str, a: float | None, runs: Floats) -> dict[str, Any]:
 
 
 def qualities(
-    X: Ints, method: str, a: float | None, budget: DecompositionsBudget, n_jobs: int | None = None
+    X: Ints, method: str, a: float | None, budget: FactorBudget, n_jobs: int | None = None
 ) -> Floats:
-    """Return (n_repeats, 5), the fields of `FactorQuality` of each run.
-
-    Threads are of the runs of SMC, and of the starts of VB.
+    """Return (n_repeats, 5), the fields of `FactorQuality` of each run. Threads are of the runs of
+    SMC, and of the starts of VB.
     """
     found = np.empty((budget.n_repeats, len(FactorQuality._fields)))
     is_smc = method in (SMC, SMC_WITH_MOVES)
@@ -130,12 +126,7 @@ def qualities(
 
 
 def factors_of(
-    X: Ints,
-    method: str,
-    a: float | None,
-    repeat: int,
-    budget: DecompositionsBudget,
-    n_jobs: int | None = None,
+    X: Ints, method: str, a: float | None, repeat: int, budget: FactorBudget, n_jobs: int | None
 ) -> tuple[Floats, Floats]:
     """Return W (I, K) and H (K, J) of one run."""
     seed = trial_seed(budget.seed, method, a, repeat)
@@ -154,7 +145,7 @@ def factors_of(
     return bayesian_factors(factors.tables_, int(X.sum()))
 
 
-def bayesian_factors(tables: Mapping[str, Floats], n_tokens: int) -> tuple[Floats, Floats]:
+def bayesian_factors(tables: dict[str, Floats], n_tokens: int) -> tuple[Floats, Floats]:
     """Return W = θ_{i|k} (I, K) and H = T θ_{j|k} θ_k (K, J), given the tables of NMF."""
     return tables["i"].T, n_tokens * tables["k"][:, None] * tables["j"]
 
@@ -168,16 +159,10 @@ def _coordinate_descent(X: Ints, rank: int, seed: int) -> tuple[Floats, Floats]:
 
 
 def projected_gradient_nmf(
-    X: ArrayLike,
-    n_components: int,
-    rng: Rng,
-    *,
-    n_rounds: int = 1000,
-    tolerance: float = 1e-5,
+    X: ArrayLike, n_components: int, rng: Rng, *, n_rounds: int = 1000, tolerance: float = 1e-5
 ) -> tuple[Floats, Floats]:
-    """Return W (I, K) and H (K, J), from starts whose product is as large as X on average.
-
-    |X − W H|² is minimised over H ≥ 0 with W fixed, and the other way round, until `n_rounds` or a
+    """Return W (I, K) and H (K, J), from starts whose product is as large as X on average. |X − W
+    H|² is minimised over H ≥ 0 with W fixed, and the other way round, until `n_rounds` or a
     projected gradient of `tolerance` times the first (Lin 2007, algorithms 2 and 4).
     """
     X = np.asarray(X, dtype=np.float64)
@@ -232,12 +217,10 @@ def _projected_norm(X: Floats, W: Floats, H: Floats) -> float:
 
 
 def factor_quality(X: ArrayLike, W: ArrayLike, H: ArrayLike) -> FactorQuality:
-    """Return the measures of W H ≈ X.
-
-    The scale of each component is arbitrary, and sparsity depends on it: the columns of W are made
-    to sum to 1, as those of a conditional probability table do, and H takes the scale.
-
-    Raises ValueError if a number is negative or not finite, or the shapes do not fit.
+    """Return the measures of W H ≈ X. The scale of each component is arbitrary, and sparsity
+    depends on it: the columns of W are made to sum to 1, as those of a conditional probability
+    table do, and H takes the scale. Raises ValueError if a number is negative or not finite, or the
+    shapes do not fit.
     """
     X, W, H = (np.asarray(each, dtype=np.float64) for each in (X, W, H))
     for name, array in (("X", X), ("W", W), ("H", H)):
@@ -259,7 +242,6 @@ def factor_quality(X: ArrayLike, W: ArrayLike, H: ArrayLike) -> FactorQuality:
 
 def hoyer_sparsity(values: ArrayLike) -> float:
     """Return (√n − |x|₁ / |x|₂) / (√n − 1) of n numbers: 0 of equal ones, 1 if all but one are 0.
-
     Hoyer 2004. It is not defined, NaN, of zeros only and of a single number.
     """
     x = np.abs(np.asarray(values, dtype=np.float64)).ravel()
@@ -280,7 +262,7 @@ def kl_divergence(X: ArrayLike, expected: ArrayLike) -> float:
     return float((xlogy(X, X) - xlogy(X, expected) - X + expected).sum())
 
 
-def _findings(result: Any) -> Iterator[Finding]:
+def _findings(result: Any) -> Findings:
     of_methods = grouped(result["rows"], "method")
     for method, (name, claim) in product(BAYESIAN, CLAIMS.items()):
         sentence, key, sign, papers = claim
@@ -289,7 +271,7 @@ def _findings(result: Any) -> Iterator[Finding]:
         rows = zip(of_methods[method], sign * values > sign * peer, strict=True)
         failed = [f"a = {row['a']:g}" for row, holds in rows if not holds]
         text = f"{method}: {sentence} than {PROJECTED_GRADIENT}"
-        yield finding(name, text, failed, papers.get(method, ""))
+        yield Finding(name, text, failed, papers.get(method, ""))
 
 
 def _tables(result: Any) -> list[Table]:

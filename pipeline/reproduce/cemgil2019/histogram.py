@@ -8,7 +8,7 @@ the effective number of parameters of S alone (Steck & Jaakkola 2002),
 where S₊ counts as one parent of an index that has none, and the 1 beside d_EP is that of λ's prior.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations_with_replacement, pairwise
 from math import comb, prod
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from models.allocation.sequence import rate_of
 from pipeline.figures.style import BLUE, MUTED, VERMILION
 from pipeline.progress import Progress
 from pipeline.reproduce.cemgil2019.toy import MATRICES
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.experiment import Experiment, Figure, Found, panels, rows_of
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text
@@ -32,7 +32,7 @@ from pipeline.reproduce.tables import Column, Headline, Table, text
 NAME = "bam-histogram"
 MATRIX = "X1"
 RANK = 3
-STRENGTHS = (10.0, 1.0, 0.1, 1e-2, 1e-4, 1e-10)  # Values of a, from large to small
+STRENGTHS = (10.0, 1.0, 0.1, 1e-2, 1e-4, 1e-10)  # Values of a, from large to small; b = a / S₊
 MAX_NUMBERS = 50_000_000  # Entries of all tensors together, at most
 N_BINS = 60
 MODES = "Modes of log π(S) are log a apart."
@@ -52,9 +52,7 @@ def _run(settings: ReproduceSettings) -> Found:
     """Enumerate and score all allocations; both scales are the same, as it takes a second."""
     del settings
     matrix = MATRICES[MATRIX]
-    models = [
-        AllocationModel.nmf(len(matrix), len(matrix.T), RANK, a) for a in STRENGTHS
-    ]  # b = a / S₊
+    models = [AllocationModel.nmf(len(matrix), len(matrix.T), RANK, a) for a in STRENGTHS]
     X = CellCounts.of(matrix, models[0])
     tensors = all_allocations(models[0], X)
     scored = []
@@ -68,13 +66,12 @@ def _run(settings: ReproduceSettings) -> Found:
 
 
 def as_json(found: Histogram, strengths: Sequence[float]) -> dict[str, Any]:
-    """Return a row for each a, and one for each number of effective parameters.
-
-    The sum of π(S) is the marginal likelihood of X. Spacing: nats that one effective parameter is
-    worth, by least squares over S; it goes to log a and a constant as a goes to 0. Explained: share
-    of the variance of log π(S) that a line over d_EP explains. Limit error: largest distance of the
-    slope of log π(S) over log a, from the a before, to d_EP + 1. Levels are separate if no S of
-    more effective parameters is as probable as one of fewer.
+    """Return a row for each a, and one for each number of effective parameters. The sum of π(S) is
+    the marginal likelihood of X. Spacing: nats that one effective parameter is worth, by least
+    squares over S; it goes to log a and a constant as a goes to 0. Explained: share of the variance
+    of log π(S) that a line over d_EP explains. Limit error: largest distance of the slope of log
+    π(S) over log a, from the a before, to d_EP + 1. Levels are separate if no S of more effective
+    parameters is as probable as one of fewer.
     """
     log_pi, d_ep, log_a = found.log_pi, found.d_ep, np.log(np.array(strengths))
     centred, values = d_ep - d_ep.mean(), np.unique(d_ep)
@@ -102,9 +99,8 @@ def as_json(found: Histogram, strengths: Sequence[float]) -> dict[str, Any]:
 
 
 def all_allocations(model: AllocationModel, X: CellCounts) -> Ints:
-    """Return (N, *cardinalities), all tensors over `model.indices` whose marginal is X.
-
-    Raises ValueError if there are too many, or an index of some token was not observed.
+    """Return (N, *cardinalities), all tensors over `model.indices` whose marginal is X. Raises
+    ValueError if there are too many, or an index of some token was not observed.
     """
     if (X.cells < 0).any():
         raise ValueError("every visible index must be observed of all tokens")
@@ -135,9 +131,8 @@ def compositions(n: int, n_parts: int) -> Ints:
 
 
 def log_allocations(model: AllocationModel, tensors: Ints) -> Floats:
-    """Return (N,), log π(S) of tensors (N, *cardinalities) over `model.indices` (eq. 3.11).
-
-    Raises ValueError if tables are tied: the equation is of tables that are not.
+    """Return (N,), log π(S) of tensors (N, *cardinalities) over `model.indices` (eq. 3.11). Raises
+    ValueError if tables are tied: the equation is of tables that are not.
     """
     if model.tied:
         raise ValueError("tied tables have another probability: give each index its own table")
@@ -175,28 +170,28 @@ def _rising(counts: Ints, alpha: Floats) -> Floats:
     return np.asarray(terms.reshape(len(counts), -1).sum(axis=1))
 
 
-def _findings(result: Any) -> Iterator[Finding]:
+def _findings(result: Any) -> Findings:
     *_, before, last = rows = result["rows"]
     above, limit, at_last = last["above_log_a"], last["limit_error"], [f"a = {last['a']:g}"]
     off = [f"a = {row['a']:g}" for row in rows if abs(row["log_sum"] - row["exact"]) > 1e-10]
-    yield finding("sum-is-exact", "Σ π(S) over all S is the exact likelihood, to 1e-10 nats", off)
+    yield Finding("sum-is-exact", "Σ π(S) over all S is the exact likelihood, to 1e-10 nats", off)
     less = [f"a = {b['a']:g}" for a, b in pairwise(rows) if b["explained"] < a["explained"]]
     text = "effective parameters explain more the smaller a is"
-    yield finding("more-explained-for-small-a", text, less, EXPLAINED)
+    yield Finding("more-explained-for-small-a", text, less, EXPLAINED)
     text = (
         f"modes are log a and a constant ({above:.2f} nats) apart: the same, to 0.01 nats, at the "
         "last two a"
     )
     moved = at_last if abs(above - before["above_log_a"]) > 0.01 else ()
-    yield finding("modes-are-log-a-apart", text, moved, MODES)
+    yield Finding("modes-are-log-a-apart", text, moved, MODES)
     overlap = () if last["levels_are_separate"] else at_last
     text = f"modes do not overlap at a = {last['a']:g}"
-    yield finding("modes-are-apart", text, overlap, MODES_APART)
+    yield Finding("modes-are-apart", text, overlap, MODES_APART)
     text = (
         "log π(S) / log a goes to d_EP + 1 for every S: the worst slope between the last two a is "
         f"off by {limit:.1e}, less than a hundredth"
     )
-    yield finding("slope-is-effective-parameters", text, at_last if limit > 0.01 else ())
+    yield Finding("slope-is-effective-parameters", text, at_last if limit > 0.01 else ())
 
 
 def _tables(result: Any) -> list[Table]:

@@ -4,7 +4,6 @@ A small sample of pairs is drawn from a table of many; NMF (a letter has one pro
 a pair and another as the second) is scored against symmetric NMF (one profile), rank by rank.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -18,7 +17,7 @@ from models.allocation.model import AllocationModel
 from pipeline.allocation.letter_pairs import letter_pairs
 from pipeline.reproduce.cemgil2019 import scores
 from pipeline.reproduce.cemgil2019.scores import BY_PARTICLES, ENDS, NAMES, SCORING
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, text
@@ -27,8 +26,7 @@ from pipeline.reproduce.trials import group_of
 NAME = "bam-letters"
 NMF, SYMMETRIC = "NMF", "symmetric NMF"
 GRAPHS = (NMF, SYMMETRIC)
-QUICK: dict[str, Any] = {"ranks": (1, 2, 3, 5, 10, 20)}
-QUICK |= {"n_repeats": 4, "n_starts": 20, "n_moves": 10}
+QUICK = {"ranks": (1, 2, 3, 5, 10, 20), "n_repeats": 4, "n_starts": 20, "n_moves": 10}
 STRONG_PRIOR = "At a = 1 NMF is more probable than symmetric NMF at every rank."
 WEAK_PRIOR = "At a = 0.001 SMC prefers symmetric NMF at almost every rank, VB does not."
 BEST_RANK = "VB prefers lower ranks than SMC."
@@ -71,17 +69,16 @@ def asymmetry(pairs: ArrayLike) -> float:
     return float(np.abs(table - table.T).sum() / (2 * table.sum()))
 
 
-def models_of(n_letters: int) -> dict[str, Callable[..., AllocationModel]]:
-    """Return the models by graph; they take a rank and a."""
+def models_of(n_letters: int) -> scores.Models:
+    """Return the models of both graphs."""
     untied = partial(AllocationModel.nmf, n_letters, n_letters)
     return {NMF: untied, SYMMETRIC: partial(AllocationModel.symmetric_nmf, n_letters)}
 
 
 def _preferred(curves: scores.Curves, method: str, a: float) -> dict[str, Any]:
-    """Return the ranks at which each graph scores higher, and those at which runs overlap.
-
-    Runs are apart if all of one graph are above all of the other. That is more than two standard
-    errors, which few repeats of SMC know badly: one of them can be most of their mean.
+    """Return the ranks at which each graph scores higher, and those at which runs overlap. Runs are
+    apart if all of one graph are above all of the other. That is more than two standard errors,
+    which few repeats of SMC know badly: one of them can be most of their mean.
     """
     nmf, symmetric = (curves.of(graph, method, a) for graph in GRAPHS)
     least, most = ([curves.of(g, method, a, f"{end}_repeat") for g in GRAPHS] for end in ENDS)
@@ -91,7 +88,7 @@ def _preferred(curves: scores.Curves, method: str, a: float) -> dict[str, Any]:
     return {"a": a, "method": method, **ranks}
 
 
-def _findings(result: Any) -> Iterator[Finding]:
+def _findings(result: Any) -> Findings:
     curves = scores.Curves(result)
     strong, weak = max(curves.strengths), min(curves.strengths)
     is_more, at_strong, at_weak = curves.ranks > 1, f"a = {strong:g}", f"a = {weak:g}"
@@ -104,21 +101,21 @@ def _findings(result: Any) -> Iterator[Finding]:
         failed = curves.at(fails, GRAPHS, method, strong)
         text = f"{at_strong}, {NAMES[method]}: NMF above symmetric NMF from rank 2 on"
         paper = STRONG_PRIOR if method in ("smc", "vb") else ""
-        yield finding(f"{method}-nmf-above", text, failed, paper)
+        yield Finding(f"{method}-nmf-above", text, failed, paper)
     if not is_more.all():
         fails = ~is_more & is_lower(NMF, SYMMETRIC, "vb", strong)
         failed = curves.at(fails, GRAPHS, "vb", strong)
         text = f"{at_strong}: NMF above symmetric NMF at rank 1, where all methods are exact"
-        yield finding("nmf-above-at-rank-1", text, failed, STRONG_PRIOR)
+        yield Finding("nmf-above-at-rank-1", text, failed, STRONG_PRIOR)
     for method in BY_PARTICLES:
         failed = curves.at(is_lower(SYMMETRIC, NMF, method, weak), GRAPHS, method, weak)
         is_most = len(failed) <= (1 - ALMOST_ALL) * len(curves.ranks)
         text = f"{at_weak}, {NAMES[method]}: symmetric NMF above NMF at {ALMOST_ALL:.0%} of ranks"
         paper = WEAK_PRIOR if method == "smc" else ""
-        yield finding(f"{method}-symmetric-above", text, () if is_most else failed, paper)
+        yield Finding(f"{method}-symmetric-above", text, () if is_most else failed, paper)
     failed = [] if is_lower(SYMMETRIC, NMF, "vb", weak).any() else ["any rank"]
     text = f"{at_weak}, VB: symmetric NMF not above NMF throughout"
-    yield finding("vb-symmetric-not-above", text, failed, WEAK_PRIOR)
+    yield Finding("vb-symmetric-not-above", text, failed, WEAK_PRIOR)
     for method in BY_PARTICLES:
         best = {
             g: [curves.best[g, m, strong]["rank"] for m in ("vb", method)] for g in curves.graphs
@@ -126,7 +123,7 @@ def _findings(result: Any) -> Iterator[Finding]:
         failed = [f"{graph} ({vb} and {smc})" for graph, (vb, smc) in best.items() if vb >= smc]
         text = f"{at_strong}: the best rank of VB below that of {NAMES[method]}"
         paper = BEST_RANK if method == "smc" else ""
-        yield finding(f"{method}-best-rank-above-vb", text, failed, paper)
+        yield Finding(f"{method}-best-rank-above-vb", text, failed, paper)
     yield from curves.above_bound()
 
 

@@ -9,7 +9,6 @@ tensors; this one visits only cells that are not empty, and rows of tables that 
 """
 
 import time
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -25,15 +24,14 @@ from models.allocation.model import AllocationModel
 from pipeline.figures.style import GRID, series_style
 from pipeline.reproduce.cemgil2019 import scores
 from pipeline.reproduce.cemgil2019.scores import BY_PARTICLES, NAMES, SCORING
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.experiment import Experiment, Figure, Found, numbers, panels, rows_of
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped
 from pipeline.reproduce.trials import group_of, run_trials, trial_seed
 
 NAME = "bam-parafac"
-QUICK: dict[str, Any] = {"ranks": tuple(range(1, 11)), "n_tensors": 3}
-QUICK |= {"n_repeats": 4, "n_starts": 5}
+QUICK = {"ranks": tuple(range(1, 11)), "n_tensors": 3, "n_repeats": 4, "n_starts": 5}
 QUICK_COSTS: dict[str, Any] = {"sizes": (4, 8, 16, 32, 64), "n_tensors": 5, "n_particles": 300}
 TIMED = ("smc", "vb")  # Methods whose cost is measured
 FOR_RANKS, FOR_COSTS = 0, 2  # Streams of random numbers
@@ -91,7 +89,7 @@ def _ranks(budget: RankBudget, threads: int) -> dict[str, Any]:
     """Return a row for each tensor and rank, and the ranks found."""
     tensors = [drawn_tensor(budget, tensor) for tensor in range(budget.n_tensors)]
 
-    def compute(tensor: int, rank: int, method: str) -> Mapping[str, Any]:
+    def compute(tensor: int, rank: int, method: str) -> dict[str, Any]:
         model = AllocationModel.cp(budget.shape, rank, budget.a)
         key = ("rank", tensor, rank, method)
         return scores.score(model, tensors[tensor], method, budget, key, threads)
@@ -159,7 +157,7 @@ def warm_up() -> None:
 def _costs(budget: CostBudget) -> tuple[list[dict[str, Any]], Any]:
     """Return medians over tensors, a row for each size, and all seconds (sizes, tensors)."""
 
-    def compute(size: int, tensor: int, method: str) -> Mapping[str, Any]:
+    def compute(size: int, tensor: int, method: str) -> dict[str, Any]:
         warm_up()
         return measured(size, tensor, method, budget)
 
@@ -181,7 +179,7 @@ def _costs(budget: CostBudget) -> tuple[list[dict[str, Any]], Any]:
     return rows_of(size=sizes, cells=[size**3 for size in sizes], **medians), seconds
 
 
-def _findings(result: Any) -> Iterator[Finding]:
+def _findings(result: Any) -> Findings:
     true, n = result["true_rank"], len(result["found"])
     for method in SCORING:
         name = NAMES[method]
@@ -189,9 +187,9 @@ def _findings(result: Any) -> Iterator[Finding]:
         far = [each for each in off if abs(each[method] - true) > 1]
         text = f"{name} is highest at the true R = {true}, in {n - len(off)} of {n} tensors"
         paper = FINDS_RANK.get(method, "")
-        yield finding(f"{method}-true-rank", text, _at_tensors(off, method), paper)
+        yield Finding(f"{method}-true-rank", text, _at_tensors(off, method), paper)
         text = f"{name} is highest at R = {true} or a neighbour, in {n - len(far)} of {n}"
-        yield finding(f"{method}-near-true-rank", text, _at_tensors(far, method))
+        yield Finding(f"{method}-near-true-rank", text, _at_tensors(far, method))
     for method in BY_PARTICLES:
         yield from _findings_of_smc(result, method)
     first, *larger = (row for row in result["cost"]["rows"] if row["size"] >= FLAT_FROM)
@@ -204,12 +202,12 @@ def _findings(result: Any) -> Iterator[Finding]:
     same = [f"{size} ({by:+.0%})" for size, by in growth("vb") if by <= FLAT]
     than = f"on larger tensors {{}} on {first['size']}³, {{}} {FLAT:.0%}"
     flat = f"SMC takes as long {than.format('as', 'to')}"
-    yield finding("smc-time-is-flat", flat, differs, FLAT_COST)
+    yield Finding("smc-time-is-flat", flat, differs, FLAT_COST)
     grows = f"VB takes longer {than.format('than', 'by more than')}"
-    yield finding("vb-time-grows", grows, same, FLAT_COST)
+    yield Finding("vb-time-grows", grows, same, FLAT_COST)
 
 
-def _findings_of_smc(result: Any, method: str) -> Iterator[Finding]:
+def _findings_of_smc(result: Any, method: str) -> Findings:
     """Decide the claims on SMC, with moves or without."""
     name, true, tensors = NAMES[method], result["true_rank"], grouped(result["rows"], "tensor")
     above, apart, falls = [], [], []
@@ -224,15 +222,15 @@ def _findings_of_smc(result: Any, method: str) -> Iterator[Finding]:
         if rows[-1][method] - rows[-1]["vb"] <= at_true[method] - at_true["vb"]:
             falls.append(at)
     text = f"{name} has no other rank above R = {true} by every run above every run"
-    yield finding(f"{method}-no-other-rank", text, _at_tensors(above, method))
+    yield Finding(f"{method}-no-other-rank", text, _at_tensors(above, method))
     text = f"runs of {name} agree to {AGREEMENT:g} nat at R = {true}"
-    yield finding(f"{method}-runs-agree", text, apart)
+    yield Finding(f"{method}-runs-agree", text, apart)
     gaps = [(f"tensor {r['tensor']} R = {r['rank']}", r["vb"] - r[method]) for r in result["rows"]]
     below = [f"{at} (by {by:.1f} nats)" for at, by in gaps if by > scores.ROUNDING]
     text = f"{name} is not below VB's bound, to which the truth is not either"
-    yield finding(f"{method}-above-bound", text, below)
+    yield Finding(f"{method}-above-bound", text, below)
     text = f"VB falls below {name} by more at the highest rank than at the true one"
-    yield finding(f"vb-falls-below-{method}", text, falls, FALLS if method == "smc" else "")
+    yield Finding(f"vb-falls-below-{method}", text, falls, FALLS if method == "smc" else "")
 
 
 def _at_tensors(found: list[Any], method: str) -> list[str]:
@@ -305,7 +303,7 @@ def _draw_ranks(figure: Any, result: Any, _: Any) -> None:
     grid[0, 0].legend()
 
 
-def _draw_costs(figure: Any, result: Any, seconds: Mapping[str, Any]) -> None:
+def _draw_costs(figure: Any, result: Any, seconds: dict[str, Any]) -> None:
     cost, axes = result["cost"], figure.subplots()
     sizes = [row["size"] for row in cost["rows"]]
     for method, of_sizes in seconds.items():

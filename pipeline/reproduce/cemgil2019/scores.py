@@ -4,8 +4,9 @@ Those over ranks are of Figures 12 and 15 of Cemgil et al. 2019: trials by graph
 rank, with rows, claims, tables and figures of their scores.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -19,13 +20,14 @@ from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from pipeline.cache.results import ResultGroup
 from pipeline.figures.style import INK, series_style
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.experiment import number, plain
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Table, grouped, indexed, pivoted, text
 from pipeline.reproduce.trials import run_trials, scaled, trial_seed
 
 B = TypeVar("B", bound="Budget")
+Models = Mapping[str, Callable[..., AllocationModel]]  # By graph; they take a rank and a
 WITH_MOVES, SORTED = "smc-moves", "smc-sorted"
 NAMES = {
     "exact": "exact",
@@ -91,26 +93,22 @@ def highest(rows: Any, method: str) -> Any:
 
 
 def with_runs(values: Callable[[Any, str], tuple[Any, ...]]) -> list[Column]:
-    """Return columns of SMC: the log marginal, the lowest and the highest run in brackets.
-
-    `values` returns these three, given a row and the method.
+    """Return columns of SMC: the log marginal, the lowest and the highest run in brackets. `values`
+    returns these three, given a row and the method.
     """
 
-    def column(method: str) -> Column:
-        return Column(NAMES[method], lambda row: cell(*values(row, method)))
-
-    def cell(level: Any, *ends: Any) -> str:
+    def cell(method: str, row: Any) -> str:
+        level, *ends = values(row, method)
         return f"{text(level, '.2f')} ({' to '.join(text(end, '.1f') for end in ends)})"
 
-    return [column(method) for method in BY_PARTICLES]
+    return [Column(NAMES[method], partial(cell, method)) for method in BY_PARTICLES]
 
 
 def score(
     model: AllocationModel, X: Any, method: str, budget: Budget, key: Any, n_jobs: int | None = None
 ) -> dict[str, Any]:
-    """Return the arrays of the log marginal of X by one of the methods of `NAMES`.
-
-    The `key` of the trial seeds its random numbers. Runs that disagree are not logged.
+    """Return the arrays of the log marginal of X by one of the methods of `NAMES`. The `key` of the
+    trial seeds its random numbers. Runs that disagree are not logged.
     """
     seed, starts = trial_seed(budget.seed, *key), budget.n_starts
     if method in ("exact", "vb"):
@@ -123,16 +121,10 @@ def score(
 
 
 def score_rows(
-    group: ResultGroup,
-    models: Mapping[str, Callable[..., AllocationModel]],
-    X: Any,
-    budget: Any,
-    stage: str,
-    n_jobs: int,
+    group: ResultGroup, models: Models, X: Any, budget: Any, stage: str, n_jobs: int
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return a row for each strength, graph, method and rank, and the best ranks.
-
-    `models` take rank and a, all of which the `budget` has. Small ranks are computed first.
+    """Return a row for each strength, graph, method and rank, and the best ranks. The `budget` has
+    strengths and ranks. Small ranks are computed first.
     """
 
     def compute(*key: Any) -> dict[str, Any]:
@@ -179,28 +171,26 @@ class Curves:
         return np.array([number(row[field], -np.inf) for row in self.curves[graph, method, a]])
 
     def is_below_bound(self, graph: str, method: str, a: float) -> Bools:
-        """Return (R,) whether a score is below VB's bound, so that it is below the truth.
-
-        The log of an unbiased estimate is mostly too low where runs differ by many nats.
+        """Return (R,) whether a score is below VB's bound, so that it is below the truth. The log
+        of an unbiased estimate is mostly too low where runs differ by many nats.
         """
         return np.asarray(self.of(graph, method, a) < self.of(graph, "vb", a) - ROUNDING)
 
     def at(self, fails: Any, graphs: Iterable[str], method: str, a: float) -> list[str]:
-        """Return the ranks at which something `fails` (R,).
-
-        A note says if the score is below VB's bound: it is then too low, and no evidence.
+        """Return the ranks at which something `fails` (R,). A note says if the score is below VB's
+        bound: it is then too low, and no evidence.
         """
         below = np.any([self.is_below_bound(graph, method, a) for graph in graphs], axis=0)
         notes = np.where(below, " (below VB's bound)", "")
         places = zip(self.ranks, notes, fails, strict=True)
         return [f"rank {rank}{note}" for rank, note, failed in places if failed]
 
-    def above_bound(self) -> Iterator[Finding]:
+    def above_bound(self) -> Findings:
         """Decide whether SMC is no lower than VB's bound; it is lower with too few particles."""
         for a, graph, method in product(self.strengths, self.graphs, BY_PARTICLES):
             text = f"a = {a:g}, {graph}: {NAMES[method]} no lower than the bound of VB"
             below = self.ranks[self.is_below_bound(graph, method, a)]
-            yield finding(f"{method}-above-bound", text, [f"rank {rank}" for rank in below])
+            yield Finding(f"{method}-above-bound", text, [f"rank {rank}" for rank in below])
 
 
 def draw_curves(figure: Any, result: Any, _: Any) -> None:

@@ -5,7 +5,7 @@ exactly: what are the errors of estimates, and do they prefer the same rank? Bes
 there is SMC that visits tokens sorted by cell, whose variance is far lower.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 from typing import Any
@@ -18,10 +18,10 @@ from models.allocation.model import AllocationModel
 from pipeline.figures.style import BLUE, GREEN, GRID, VERMILION
 from pipeline.reproduce.cemgil2019.published import LOG_MARGINAL, PUBLISHED, RANKS, A
 from pipeline.reproduce.cemgil2019.scores import NAMES, SORTED, Budget, budget_of, highest, score
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import MAX_T, Finding, Findings
 from pipeline.reproduce.experiment import Experiment, Figure, Found, number, numbers, rows_of
 from pipeline.reproduce.settings import ReproduceSettings
-from pipeline.reproduce.tables import Column, Headline, Table, grouped
+from pipeline.reproduce.tables import Column, Headline, Row, Table, grouped
 from pipeline.reproduce.trials import group_of, run_trials
 
 NAME = "bam-toy"
@@ -32,7 +32,6 @@ MATRICES = {
 METHODS = ("exact", "smc", SORTED, "vb")
 BY_ORDER = METHODS[1:3]
 QUICK: dict[str, Any] = {"n_repeats": 20, "n_starts": 20}
-MAX_T = 2.58  # |t| exceeds it once in a hundred times without bias
 DENSE = 0.1  # Least a at which SMC must be within `TOLERANCE` nats
 TOLERANCE = 0.02
 SPARSE = 1.0  # Largest a at which the paper finds VB wrong on X1
@@ -53,7 +52,7 @@ class ToyBudget(Budget):
 def _run(settings: ReproduceSettings) -> Found:
     budget = budget_of(ToyBudget(), settings, QUICK)
 
-    def compute(matrix: str, a: float, rank: int, method: str) -> Mapping[str, Any]:
+    def compute(matrix: str, a: float, rank: int, method: str) -> Row:
         X = MATRICES[matrix]
         model = AllocationModel.nmf(len(X), len(X.T), rank, a)
         return score(model, X, method, budget, (matrix, a, rank, method), settings.threads)
@@ -67,9 +66,7 @@ def _run(settings: ReproduceSettings) -> Found:
     return Found({"name": NAME, **spent, "rows": [*chain(*of_places)]})
 
 
-def matrix_rows(
-    scores: Mapping[Any, Any], matrix: str, a: float, ranks: tuple[int, ...]
-) -> list[dict[str, Any]]:
+def matrix_rows(scores: dict[Any, Row], matrix: str, a: float, ranks: tuple[int, ...]) -> list[Row]:
     """Return the log marginals of a matrix in nats, their errors and the log odds of each rank."""
     found = {method: [scores[matrix, a, rank, method] for rank in ranks] for method in METHODS}
     log = {method: numbers(each, "log_marginal") for method, each in found.items()}
@@ -91,12 +88,11 @@ def published(matrix: str, method: str, a: float, rank: int) -> float | None:
     """Return a published log marginal, None if there is none."""
     if a not in A or rank not in RANKS:
         return None
-    return LOG_MARGINAL[matrix][method][A.index(a)][RANKS.index(rank)]
+    return LOG_MARGINAL[matrix, method][A.index(a)][RANKS.index(rank)]
 
 
 def ratio_t(scores: list[Any], exact: Floats) -> list[float]:
     """Return t of the mean over runs of p̂ / p − 1, of each score; NaN where all runs agree.
-
     Standard normal, about, if SMC is unbiased and its runs many. For X1 at a = 1e-5 and K = 2 one
     run in a thousand is over a hundred times the truth, and these hold a fifth of the mean: of 100
     runs t is about −8.5 without any bias.
@@ -148,37 +144,37 @@ def _published(rows: list[Any]) -> list[Any]:
     return [row | row["published"] for row in rows if row["published"]["exact"] is not None]
 
 
-def _findings(result: Any) -> Iterator[Finding]:
+def _findings(result: Any) -> Findings:
     rows, known = result["rows"], [row for row in result["rows"] if row["published"]["vb"]]
     off = [_cell(row) for row in known if abs(row["exact"] - row["published"]["exact"]) > 1e-8]
-    yield finding("exact-as-published", "exact is as published, to 1e-8 nats", off, EXACT)
+    yield Finding("exact-as-published", "exact is as published, to 1e-8 nats", off, EXACT)
     for method in BY_ORDER:
         yield from _findings_of_smc(result, method)
     wrong = [_place(row) for _, row, *_ in _wrong(_published(rows), "smc")]
     text = "the published SMC prefers the rank that exact does"
-    yield finding("published-smc-best-rank", text, wrong)
+    yield Finding("published-smc-best-rank", text, wrong)
     vb_wrong = _wrong(rows, "vb")
     sparse = dict.fromkeys(_place(r) for r in rows if r["matrix"] == "X1" and r["a"] <= SPARSE)
     wrong_at = {_place(row) for _, row, *_ in vb_wrong}
     text = f"VB prefers another rank for X1 up to a = {SPARSE:g}"
-    yield finding("vb-wrong-on-x1", text, [at for at in sparse if at not in wrong_at], VB_FAILS)
+    yield Finding("vb-wrong-on-x1", text, [at for at in sparse if at not in wrong_at], VB_FAILS)
     wrong = [place for place, row, *_ in vb_wrong if row["matrix"] == "X2"]
     text = "VB prefers the rank that exact does for X2"
-    yield finding("vb-right-on-x2", text, wrong, VB_FAILS)
+    yield Finding("vb-right-on-x2", text, wrong, VB_FAILS)
     above = [_cell(row) for row in rows if row["vb"] > row["exact"] + 1e-9]
-    yield finding("vb-below-exact", "VB is below exact", above)
+    yield Finding("vb-below-exact", "VB is below exact", above)
     gains = [(row, row["vb"] - row["published"]["vb"]) for row in known]
     lower = [f"{_cell(row)} ({by:+.2g})" for row, by in gains if by < -1e-6]
-    yield finding("vb-as-published", "VB is at least as high as published, to 1e-6 nats", lower)
+    yield Finding("vb-as-published", "VB is at least as high as published, to 1e-6 nats", lower)
 
 
-def _findings_of_smc(result: Any, method: str) -> Iterator[Finding]:
+def _findings_of_smc(result: Any, method: str) -> Findings:
     """Decide the claims on SMC with one of the orders of tokens."""
     rows = result["rows"]
 
-    def claim(name: str, text: str, fails_at: Iterable[str], paper: str = "") -> Finding:
+    def claim(name: str, text: str, fails_at: Sequence[str], paper: str = "") -> Finding:
         of_paper = paper if method == "smc" else ""
-        return finding(f"{method}-{name}", f"{NAMES[method]}: {text}", fails_at, of_paper)
+        return Finding(f"{method}-{name}", f"{NAMES[method]}: {text}", fails_at, of_paper)
 
     wrong = _wrong(rows, method)
     places = [place for place, *_ in wrong]

@@ -6,7 +6,7 @@ new training are in another order: they are matched to the published ones by the
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from operator import itemgetter
@@ -25,7 +25,7 @@ from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.figures.word_graph import dependency_figure
 from pipeline.progress import Progress
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.counts import Named, words_of_counts
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, number, plain
 from pipeline.reproduce.inouye2015.published import CHOSEN, authors_split
@@ -140,9 +140,8 @@ def _trained(trainer: LPMRFTopicModel, corpus: Named) -> tuple[LPMRFTopics, floa
 
 
 def as_json(corpus: Named, model: SavedModel, spent: dict[str, float]) -> dict[str, Any]:
-    """Return a row for each topic, and where the published entries are in ours.
-
-    These are not compared if words of the published table are not in the vocabulary.
+    """Return a row for each topic, and where the published entries are in ours. These are not
+    compared if words of the published table are not in the vocabulary.
     """
     topics: Any = model.topics
     by_effect = {row["topic"]: row for row in topic_rows(model, 1, N_SHOWN, "effect")}
@@ -180,9 +179,8 @@ def missing_words(vocabulary: Iterable[str]) -> list[str]:
 
 
 def matched(topics: Sequence[Topic]) -> list[int]:
-    """Return the topic that each published one is compared with, no topic twice.
-
-    They share as many words as possible among the first `WITHIN`; the first count more.
+    """Return the topic that each published one is compared with, no topic twice. They share as many
+    words as possible among the first `WITHIN`; the first count more.
     """
 
     def shared(ours: Topic, theirs: Topic) -> float:
@@ -195,7 +193,6 @@ def matched(topics: Sequence[Topic]) -> list[int]:
 
 def compared(topics: Sequence[Topic], by: str = SORTED_BY[0]) -> list[dict[str, Any]]:
     """Return a row for each published topic and kind of entry: their ranks in the matched topic.
-
     `topics` have all of their words and pairs, ranked `by`. Ranks count from 1, None if an entry is
     missing. Words are compared once, as their rank is the same by all.
     """
@@ -223,12 +220,12 @@ def _unordered(each: str | Sequence[str]) -> frozenset[str]:
     return frozenset([each] if isinstance(each, str) else each)
 
 
-def _findings(result: Any) -> Iterator[Finding]:
+def _findings(result: Any) -> Findings:
     rows = grouped(result["published"], "by", "kind")
     for kind, what in CLAIMS.items() if rows else ():
         within = WITHIN[kind != "words"]
         few = [row for row in rows[SORTED_BY[0], kind] if row["found"][str(within)] < HALF]
-        yield finding(
+        yield Finding(
             f"{kind}-found",
             f"of each topic, at least {HALF} of its {N_SHOWN} published {what} are among our first "
             f"{within}",

@@ -5,7 +5,7 @@ from operator import itemgetter
 from typing import Any
 
 from pipeline.figures.style import INK, bar_style
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.experiment import number
 from pipeline.reproduce.inouye2015.models import BASES, FEW, FIELDS, MULTINOMIAL
 from pipeline.reproduce.inouye2015.published import N_NONZEROS
@@ -86,7 +86,7 @@ def headline(result: Any) -> Headline:
     )
 
 
-def findings(result: Any) -> Iterator[Finding]:
+def findings(result: Any) -> Findings:
     """Decide the claims; places are models."""
     rows = result["rows"]
     of = indexed(rows, "kind", "base", "topics")
@@ -102,29 +102,29 @@ def findings(result: Any) -> Iterator[Finding]:
 
     above = [_name(row) for row in fields if row["kind"] != "gibbs" and is_above(row, row["kind"])]
     said = "LPMRF below Multinomial of its kind, by the published measure"
-    yield finding("lpmrf-below-multinomial", said, above, LOWER)
+    yield Finding("lpmrf-below-multinomial", said, above, LOWER)
     fails = few["nonzeros"] and few["test"] <= single["test"]
     said = "single LPMRF: with fewer temperatures the envelope, and the perplexity, is higher"
-    yield finding("fewer-temperatures-higher", said, [_name(few)] if fails else [])
+    yield Finding("fewer-temperatures-higher", said, [_name(few)] if fails else [])
     topic_models = [row for row in fields if row["kind"] == "topics"]
     if topic_models:
         above = [f"K = {row['topics']}" for row in topic_models if is_above(row, "gibbs")]
         said = "LPMRF topic model below LDA by the published measure, as published for few topics"
-        yield finding("topic-model-below-lda", said, above, LOWER)
+        yield Finding("topic-model-below-lda", said, above, LOWER)
     for each in result["differences"]:
         nats, error = number(each["nats_per_word"]), number(each["standard_error"])
         first = _name({"model": each["first"], "topics": each["topics"]})
         said = f"{first}: likelier than {each['second']}, by {SURE:g} errors"
         unsure = [] if nats < -SURE * error else [f"{nats:+.4f} ± {error:.4f}"]
-        yield finding("likelier", said, unsure)
+        yield Finding("likelier", said, unsure)
     missing = {_name(row): row["log_partition_too_low_by"] for row in rows}
     low = [f"{name} (by {nats:.0f} nats)" for name, nats in missing.items() if nats]
     said = "partition functions no lower than the term of one document of two words"
-    yield finding("partition-functions-possible", said, low)
+    yield Finding("partition-functions-possible", said, low)
     if result["selections"]:
         edge = [f"{s['kind']}, K = {s['topics']}" for s in result["selections"] if _is_at_edge(s)]
         said = "the selected lambda has others at both sides"
-        yield finding("selection-inside-grid", said, edge)
+        yield Finding("selection-inside-grid", said, edge)
 
 
 def _name(row: Any) -> str:
@@ -136,7 +136,7 @@ def _is_at_edge(selection: Any) -> bool:
     return selection["penalties"].index(selection["penalty"]) in (tried[0], tried[-1])
 
 
-def _against_published(rows: list[Any]) -> Iterator[Finding]:
+def _against_published(rows: list[Any]) -> Findings:
     other, worse = [], []
     for row in rows:
         ours, theirs = [[each[part] for part in PARTS] for each in (row, row["published"])]
@@ -146,23 +146,20 @@ def _against_published(rows: list[Any]) -> Iterator[Finding]:
         if row["base"] == FIELDS and any(x > WORSE_BY * y for x, y in pairs):
             worse.append(f"{_name(row)} ({ours[0]:.3f}, {ours[1]:.3f})")
     said = f"Multinomials as published, to {EXACT_TO:g}"
-    yield finding("multinomials-as-published", said, other, PERPLEXITIES)
+    yield Finding("multinomials-as-published", said, other, PERPLEXITIES)
     said = f"LPMRFs as published or better, test and training, but for {WORSE_BY - 1:.1%}"
-    yield finding("lpmrfs-as-published", said, worse, PERPLEXITIES)
+    yield Finding("lpmrfs-as-published", said, worse, PERPLEXITIES)
 
 
-def _single_against_published(single: Any, few: Any) -> Iterator[Finding]:
+def _single_against_published(single: Any, few: Any) -> Findings:
     nonzeros, theirs = single["nonzeros"], single["published"]
     is_near = abs(nonzeros - N_NONZEROS) <= NONZEROS_TO * N_NONZEROS
     said = f"single LPMRF: nonzeros as published, to {NONZEROS_TO:.1%}"
-    yield finding("nonzeros-as-published", said, [] if is_near else [f"{nonzeros:,}"], PERPLEXITIES)
-
-    def is_farther(part: str) -> bool:
-        return bool(abs(few[part] - theirs[part]) >= abs(single[part] - theirs[part]))
-
-    farther = [title for part, title in PARTS.items() if is_farther(part)]
+    yield Finding("nonzeros-as-published", said, [] if is_near else [f"{nonzeros:,}"], PERPLEXITIES)
+    off = {name: [abs(row[name] - theirs[name]) for row in (few, single)] for name in PARTS}
+    farther = [title for name, title in PARTS.items() if off[name][0] >= off[name][1]]
     said = "single LPMRF: nearer to the published with few temperatures"
-    yield finding("nearer-with-few-temperatures", said, farther)
+    yield Finding("nearer-with-few-temperatures", said, farther)
 
 
 def draw_published(figure: Any, result: Any, _: Any) -> None:
@@ -195,10 +192,9 @@ def _style(row: Any) -> dict[str, Any]:
 
 
 def _bars(figure: Any, result: Any, label: str, title: str) -> Iterator[tuple[Any, ...]]:
-    """Yield axes, middle, width and row of all bars; then add a legend with a line a style.
-
-    Single distributions are at the left; if there are others, they are over K at the right,
-    mixtures before topic models.
+    """Yield axes, middle, width and row of all bars; then add a legend with a line a style. Single
+    distributions are at the left; if there are others, they are over K at the right, mixtures
+    before topic models.
     """
     kinds = {"mixture": "mixture", "topics": "topic model", "gibbs": "topic model"}
     single = [row for row in result["rows"] if row["kind"] == "single"]

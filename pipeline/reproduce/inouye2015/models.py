@@ -72,7 +72,6 @@ class Variant(NamedTuple):
 @dataclass(frozen=True)
 class Budget:
     """Samples, temperatures and sweeps for a model; the defaults are the paper's where it has them.
-
     Temperatures are of annealing at each length: for the published measure; for the likelihood and
     all scores of models by Gibbs sampling; while a model is fitted; and few. Gibbs sampling has
     `n_rounds` with interactions, `n_sweeps` in each, after `lda_sweeps` without; LDA itself has as
@@ -105,12 +104,10 @@ class Scorer:
     def score(
         self, variant: Variant, train: Counts, test: Counts, chosen: tuple[float, float]
     ) -> dict[str, Any]:
-        """Return the scores of a model.
-
-        They are the published perplexities (R,) of test and training documents, by runs of
-        annealing; nonzeros of Φ in all topics, where each pair of words counts twice; seconds of
-        fitting; missing nats, see `missing_at_least`; and, except for few temperatures, the arrays
-        of the likelihood of the test documents.
+        """Return the scores of a model. They are the published perplexities (R,) of test and
+        training documents, by runs of annealing; nonzeros of Φ in all topics, where each pair of
+        words counts twice; seconds of fitting; missing nats, see `missing_at_least`; and, except
+        for few temperatures, the arrays of the likelihood of the test documents.
         """
         started = time.perf_counter()
         model = self.fitted(variant, train, chosen)
@@ -164,32 +161,29 @@ class Scorer:
     def with_table(
         self, model: Model, length_scale: float, kind: str, n_temperatures: int, repeat: int = 0
     ) -> Model:
-        """Return the model with new partition functions.
-
-        With "smc", condensing interactions are damped first, as in training by Gibbs sampling.
-        Seeds are used as in training: its settings give its own table.
+        """Return the model with new partition functions. With "smc", condensing interactions are
+        damped first, as in training by Gibbs sampling. Seeds are used as in training: its settings
+        give its own table.
         """
         longest = model.log_partition.shape[1] - 1
         fields = list(model.fields)
         if kind == "smc":
             fields = [damp_condensing_interactions(each, longest) for each in fields]
         table = np.zeros_like(model.log_partition)
-        effort = {"n_samples": self.budget.n_samples, "n_temperatures": n_temperatures}
+        effort: dict[str, Any] = {"n_samples": self.budget.n_samples, "n_jobs": self.n_jobs}
         for k, each in enumerate(fields):
             seed = int(np.random.SeedSequence([self.seed + repeat, k]).generate_state(1)[0])
-            common: dict[str, Any] = {**effort, "seed": seed, "n_jobs": self.n_jobs}
-            mean_length = each.half_length / length_scale
-            table[k] = partition_table(each, longest, kind, mean_length=mean_length, **common)
+            effort |= {"seed": seed, "mean_length": each.half_length / length_scale}
+            table[k] = partition_table(each, longest, kind, n_temperatures=n_temperatures, **effort)
         return type(model).of_fields(fields, table, model.prior)
 
     def likelihood(self, model: Model, documents: Counts) -> LikelihoodEstimate:
         """Return the likelihood of tokens in order, summed over clusters, annealed over topics."""
-        block = DocumentBlock(documents)
+        block, budget = DocumentBlock(documents), self.budget
         if isinstance(model, LPMRFClusters):
             return mixture_exact(model, block)
-        effort: dict[str, Any] = {"n_samples": self.budget.n_chains, "n_jobs": self.n_jobs}
-        effort["n_temperatures"] = self.budget.chain_temperatures
-        return annealed(model, block, seed=self.seed, **effort)
+        effort = {"n_samples": budget.n_chains, "n_temperatures": budget.chain_temperatures}
+        return annealed(model, block, **effort, seed=self.seed, n_jobs=self.n_jobs)
 
 
 def missing_at_least(model: Model, length_scale: float) -> float:

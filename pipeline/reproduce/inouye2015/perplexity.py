@@ -7,7 +7,6 @@ models of Poisson MRFs by Gibbs sampling, are beside them. Fitting and scores ar
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -25,27 +24,10 @@ from models.poisson_mrf.field_fitting import FieldSettings
 from pipeline.cache.results import ResultGroup
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
-from pipeline.reproduce.counts import (
-    SAMPLE,
-    Counts,
-    Named,
-    draw_rows,
-    most_frequent_words,
-    one_corpus,
-    whole_counts,
-)
-from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, plain
-from pipeline.reproduce.inouye2015 import figure_3, published
-from pipeline.reproduce.inouye2015.models import (
-    FEW,
-    FIELDS,
-    MULTINOMIAL,
-    SMOOTHING,
-    SUMMED,
-    Budget,
-    Scorer,
-    Variant,
-)
+from pipeline.reproduce.counts import Counts, Named, draw_rows, most_frequent_words, one_corpus
+from pipeline.reproduce.experiment import SAMPLE, Experiment, Figure, Found, data_note, plain
+from pipeline.reproduce.inouye2015 import figure_3, models, published
+from pipeline.reproduce.inouye2015.models import FEW, FIELDS, MULTINOMIAL, Budget, Scorer, Variant
 from pipeline.reproduce.inouye2015.published import FOLD, authors_split
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.trials import group_of, run_trials, scaled
@@ -127,13 +109,12 @@ class HeldOut:
 
 
 def counts_of(settings: ReproduceSettings, experiment: str) -> Named:
-    """Return the counts of an experiment; for `lpmrf-wikipedia` a part of them.
-
-    The part is documents that are drawn by the seed, and their most frequent words. Raises
-    UsageError if there are several files; else as `corpora_of`.
+    """Return the counts of an experiment; for `lpmrf-wikipedia` a part of them. The part is
+    documents that are drawn by the seed, and their most frequent words. Raises UsageError if there
+    are several files; else as `corpora_of`.
     """
     corpus = one_corpus(settings)
-    counts = whole_counts(corpus.counts)
+    counts = corpus.counts
     if experiment == "lpmrf-wikipedia":
         by_default = QUICK_DOCUMENTS if settings.scale == "quick" else counts.shape[0]
         n_documents = settings.documents or by_default
@@ -213,7 +194,7 @@ def run(settings: ReproduceSettings, experiment: str) -> Found:
     }
     scorer = Scorer(wanted.budget, wanted.seed, n_jobs)
 
-    def compute(kind: str, base: str, n_topics: int, *_: str) -> Mapping[str, Any]:
+    def compute(kind: str, base: str, n_topics: int, *_: str) -> dict[str, Any]:
         variant = Variant(kind, base, n_topics)
         penalty, length_scale = pairs[variant]
         found = scorer.score(variant, split.train, split.test, pairs[variant])
@@ -232,10 +213,9 @@ def selected(
     settings: PerplexitySettings,
     n_jobs: int | None = None,
 ) -> FieldSelection:
-    """Return the validation perplexities of a kind of model and its number of topics.
-
-    Cached pairs of λ and c are not tried again. All regressions are computed again, as each starts
-    from the one before.
+    """Return the validation perplexities of a kind of model and its number of topics. Cached pairs
+    of λ and c are not tried again. All regressions are computed again, as each starts from the one
+    before.
     """
     kind, n_topics = model
     grid = settings.penalties, settings.length_scales
@@ -247,7 +227,12 @@ def selected(
     if kind != "single":
         assignments = "mixture" if kind == "mixture" else "moves"
         shares = field_selection.multinomial_shares(parts.train, n_topics, assignments, **common)
-    annealing = budget.selection_samples, budget.selection_temperatures
+    annealing = (
+        models.SMOOTHING,
+        "envelope",
+        budget.selection_samples,
+        budget.selection_temperatures,
+    )
     with Progress(f"{kind}, K = {n_topics}: selecting", table.size, "pairs") as progress:
 
         def keep(i: int, j: int, perplexity: float) -> None:
@@ -257,7 +242,7 @@ def selected(
             progress.update(1)
 
         common |= {"shares": shares, "patience": settings.patience, "known": table.copy()}
-        common["effort"] = FieldSettings(math.nan, math.nan, SMOOTHING, "envelope", *annealing)
+        common["effort"] = FieldSettings(math.nan, math.nan, *annealing)
         return field_selection.select_fields(parts.train, parts.test, *grid, on_pair=keep, **common)
 
 
@@ -266,8 +251,8 @@ def as_json(
     corpus: str,
     settings: PerplexitySettings,
     split: HeldOut,
-    scores: Mapping[Variant, Mapping[str, Any]],
-    selections: Mapping[tuple[str, int], FieldSelection],
+    scores: dict[Variant, dict[str, Any]],
+    selections: dict[tuple[str, int], FieldSelection],
 ) -> dict[str, Any]:
     """Return a row for each model, paired differences, and selections."""
     about = {"name": corpus, "is_classic3": split.is_classic3, "words": split.train.shape[1]}
@@ -277,9 +262,9 @@ def as_json(
     for variant, found in scores.items():
         if variant.base != FEW:
             arrays = {field: np.asarray(each) for field, each in found.items()}
-            summed[variant] = LikelihoodEstimate.from_arrays(arrays, SUMMED)
+            summed[variant] = LikelihoodEstimate.from_arrays(arrays, models.SUMMED)
 
-    def row_of(variant: Variant, found: Mapping[str, Any]) -> dict[str, Any]:
+    def row_of(variant: Variant, found: dict[str, Any]) -> dict[str, Any]:
         kind, base, n_topics = variant
         is_field = base != MULTINOMIAL
         known = (kind, FIELDS if is_field else MULTINOMIAL, n_topics)
@@ -334,10 +319,6 @@ def _likelihood(summed: LikelihoodEstimate, test: Counts) -> dict[str, Any]:
     }
 
 
-def _corpus(result: Any) -> str:
-    return str(result["corpus"]["name"])
-
-
 CLASSIC3 = Experiment(
     "lpmrf-classic3",
     "Figure 3, Classic3",
@@ -349,10 +330,10 @@ CLASSIC3 = Experiment(
         Figure("-likelihood", "Test perplexity by the likelihood", figure_3.draw_likelihood),
     ),
     data=lambda result: (
-        "" if result["corpus"]["is_classic3"] else data_note("Classic3", _corpus(result))
+        "" if result["corpus"]["is_classic3"] else data_note("Classic3", result["corpus"]["name"])
     ),
     # The built-in sample shows that the experiment runs; it decides no claim on the corpus.
-    is_compared=lambda result: _corpus(result) != SAMPLE,
+    is_compared=lambda result: result["corpus"]["name"] != SAMPLE,
 )
 WIKIPEDIA = replace(
     CLASSIC3,
@@ -360,5 +341,5 @@ WIKIPEDIA = replace(
     where="Figure 3, Wikipedia",
     shows="Perplexities of a single multinomial and of a single LPMRF.",
     run=partial(run, experiment="lpmrf-wikipedia"),
-    data=lambda result: data_note(published.ANY_WIKIPEDIA, _corpus(result)),
+    data=lambda result: data_note(published.ANY_WIKIPEDIA, result["corpus"]["name"]),
 )

@@ -34,9 +34,8 @@ FOLD = 10  # One document in so many is held out
 
 
 def authors_split(counts: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Return training and test documents in the order in which the authors' code draws them.
-
-    Only their generator, of an older interface, makes the split again.
+    """Return training and test documents in the order in which the authors' code draws them. Only
+    their generator, of an older interface, makes the split again.
     """
     n_docs = counts.shape[0]
     order = np.argsort(np.random.RandomState(1).rand(n_docs))

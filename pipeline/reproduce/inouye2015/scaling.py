@@ -8,7 +8,7 @@ fitted by least squares of log seconds.
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -29,7 +29,7 @@ from models.poisson_mrf.partition_table import N_ENVELOPE
 from models.poisson_mrf.topic_matrices import map_assignment
 from models.poisson_mrf.topics import LPMRFTopics
 from pipeline.errors import UsageError
-from pipeline.reproduce.claims import Finding, finding
+from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.counts import Counts, most_frequent_words, one_corpus
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, number, rows_of
 from pipeline.reproduce.inouye2015.published import ANY_WIKIPEDIA
@@ -122,7 +122,7 @@ def _run(settings: ReproduceSettings) -> Found:
     penalty = chosen["penalty",]["penalty"]
     timer = Timer(counts, wanted, penalty, n_threads)
 
-    def compute(part: str, *size: int) -> Mapping[str, Any]:
+    def compute(part: str, *size: int) -> dict[str, Any]:
         return {"timings": getattr(timer, part)(*size)}
 
     timed = run_trials(group, trials_of(wanted), compute, f"{corpus.name}: timing", "steps")
@@ -148,7 +148,6 @@ def trials_of(settings: ScalingSettings) -> list[tuple[Any, ...]]:
 
 def documents_of(counts: Counts, n_docs: int, n_words: int, seed: int) -> Counts:
     """Return (n_docs, n_words): documents over the most frequent words; empty ones are left out.
-
     Each document comes once before any comes twice. Fewer documents are the first of more. Raises
     ValueError if no document has any of the words.
     """
@@ -162,10 +161,9 @@ def documents_of(counts: Counts, n_docs: int, n_words: int, seed: int) -> Counts
 
 
 def penalty_for(counts: Counts, settings: ScalingSettings) -> dict[str, Any]:
-    """Return λ of regressions and topic matrices, and whether it is the published one.
-
-    If that gives almost no nonzeros of Φ over the most words, λ is one that gives about as many as
-    wanted: it is interpolated between two penalties, linearly in logarithms.
+    """Return λ of regressions and topic matrices, and whether it is the published one. If that
+    gives almost no nonzeros of Φ over the most words, λ is one that gives about as many as wanted:
+    it is interpolated between two penalties, linearly in logarithms.
     """
     wanted = settings.wanted_nonzeros
     documents = documents_of(counts, min(settings.documents), max(settings.words), settings.seed)
@@ -201,9 +199,8 @@ class Timer:
         return [(n_docs, n_words, 0, _nonzeros(found[0]), seconds)]
 
     def matrices(self, n_words: int, n_topics: int) -> list[Timing]:
-        """Time the topic matrices of each number of documents.
-
-        Fields are of clusters of documents, and their partition functions roughly annealed.
+        """Time the topic matrices of each number of documents. Fields are of clusters of documents,
+        and their partition functions roughly annealed.
         """
         settings, seed = self.settings, self.settings.seed
         common: dict[str, Any] = {"seed": seed, "n_jobs": self.n_jobs}
@@ -225,7 +222,6 @@ class Timer:
 
     def annealing(self, n_words: int) -> list[Timing]:
         """Time annealing of fields over p words, for penalties that give more and more nonzeros.
-
         All have the lengths that documents have over the most words, so that only p and the
         nonzeros vary; as published, 50 of them from half to three times the mean.
         """
@@ -282,7 +278,6 @@ def _nonzeros(regressions: node_regressions.NodeRegressions) -> int:
 
 def powers(rows: Sequence[Any]) -> list[dict[str, Any]]:
     """Return the exponents of the sizes of each part: seconds ∝ ∏ size^exponent, least squares.
-
     Sizes that do not vary have no exponent. Of sizes that vary together, the smallest exponents
     that fit are taken. Standard errors are None if there are no more rows than exponents.
     """
@@ -301,7 +296,7 @@ def powers(rows: Sequence[Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _findings(result: Any) -> Iterator[Finding]:
+def _findings(result: Any) -> Findings:
     powers_of = grouped(result["powers"], "part")
     for part, (name, claim) in CLAIMS.items():
         ours, too_large = [], []
@@ -310,7 +305,7 @@ def _findings(result: Any) -> Iterator[Finding]:
             ours.append(f"{exponent:.2f} ± {number(each['standard_error']):.2f} of {size}")
             if exponent > PUBLISHED[part][each["of"]] + TOLERANCE:
                 too_large.append(size)
-        yield finding(name, f"{claim}: exponents {', '.join(ours)}", too_large, LINEAR)
+        yield Finding(name, f"{claim}: exponents {', '.join(ours)}", too_large, LINEAR)
 
 
 def _tables(result: Any) -> list[Table]:

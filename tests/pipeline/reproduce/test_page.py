@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.figures.svg import DamagedFigureError, file_svg
 from pipeline.reproduce.buntine2009 import convergence, model_selection
-from pipeline.reproduce.claims import finding, findings_of, verdict_of
+from pipeline.reproduce.claims import Finding, findings_of, verdict_of
 from pipeline.reproduce.page import Outcome, reproductions_page, views_of
 from pipeline.reproduce.papers import EXPERIMENTS, PAPERS
 from pipeline.reproduce.settings import EXPERIMENTS as NAMES
@@ -142,8 +142,8 @@ def test_one_table_for_terminal_and_page():
     ],
 )
 def test_verdicts(held, verdict):
-    claims = [finding("x", "x", () if each else ("there",), "The paper says so.") for each in held]
-    of_ours = [finding("ours", "ours", ("there",)), finding("too", "too", ())]
+    claims = [Finding("x", "x", () if each else ("there",), "The paper says so.") for each in held]
+    of_ours = [Finding("ours", "ours", ("there",)), Finding("too", "too", ())]
     assert verdict_of([*claims, *of_ours]) == verdict
 
 
@@ -165,7 +165,7 @@ def test_claims_on_convergence(stored):
     close, nearer, falls = convergence.EXPERIMENT.findings(result)
     assert len(close.fails_at) == 4
     assert close.fails_at[0] == "MFI 1st (0.0500)"
-    assert nearer.fails_at == ("LR", "HM")
+    assert nearer.fails_at == ["LR", "HM"]
 
 
 def test_claims_on_the_number_of_topics(stored):
@@ -175,7 +175,7 @@ def test_claims_on_the_number_of_topics(stored):
     claims = list(model_selection.EXPERIMENT.findings(result))
     by_text = {claim.text.split()[0]: claim for claim in claims}
     assert by_text["MFI"].holds
-    assert by_text["LR"].fails_at == ("40 documents (4)", "80 documents (4)")
+    assert by_text["LR"].fails_at == ["40 documents (4)", "80 documents (4)"]
     assert not by_text["completion"].paper
     assert verdict_of(claims) == "partly reproduced"
 

@@ -166,8 +166,8 @@ def test_findings_say_where_they_fail():
     for error in (at_half, at_three):
         error[:] = np.array([-1e-3, 1e-3])  # t = 0, all alike
         error[hm] = np.array([-2.0, -2.1])
-    assert places() == [()] * 6
+    assert places() == [[]] * 6
     at_three[lrs] = np.array([0.1, 0.1001])
     at_half[hm] = at_half[lrs] = at_three[hm] = np.array([-1.0, 1.0])
-    half, three = ("gamma = 0.5",), ("gamma = 3.0",)
-    assert places() == [three, three, (), (), half, half]
+    half, three = ["gamma = 0.5"], ["gamma = 3.0"]
+    assert places() == [three, three, [], [], half, half]

@@ -12,7 +12,7 @@ from pipeline.errors import UsageError
 from pipeline.reproduce.buntine2009.estimators import REFINED
 from pipeline.reproduce.capdevila2018 import kl, runs
 from pipeline.reproduce.capdevila2018.kl import EXACT_BLOCK, FULL, measures, selected, truth
-from pipeline.reproduce.capdevila2018.runs import ESTIMATORS, Budget, Run, score, trained_topics
+from pipeline.reproduce.capdevila2018.runs import ESTIMATORS, Budget, Run, score, trainer_of
 from pipeline.reproduce.counts import Named
 from tests.pipeline.reproduce.support import SMALL as SMALL_PROTOCOLS
 from tests.pipeline.reproduce.support import few_counts, reproduced
@@ -36,7 +36,7 @@ def corpus():
     rng = np.random.default_rng(0)
     topic_word = rng.dirichlet(np.full(30, 0.2), 3)
     scores = rng.gamma(1.0, 4.0, (200, 3))
-    return Named("x", sparse.csr_array(rng.poisson(scores @ topic_word).astype(np.int32)))
+    return Named("x", sparse.csr_array(rng.poisson(scores @ topic_word).astype(np.int64)))
 
 
 # --- documents ------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def test_too_few_documents():
 
 def test_the_exact_values(corpus):
     chosen = selected(corpus, replace(SMALL, n_documents=EXACT_BLOCK + 5))
-    topics = trained_topics(chosen.counts, SMALL)
+    topics = trainer_of(SMALL).fit(chosen.counts).topics_
     done = []
     found = truth(topics, chosen.documents, 1, done.append)
     assert done == [EXACT_BLOCK, 5]
@@ -160,7 +160,7 @@ def test_one_repeat_has_no_standard_error(exact, estimate):
 def compared(corpus, budget, n_jobs=1):
     """Exact log-probabilities (D,), and scores by run."""
     chosen = selected(corpus, budget)
-    topics = trained_topics(chosen.counts, budget, n_jobs)
+    topics = trainer_of(budget, n_jobs).fit(chosen.counts).topics_
     exact = truth(topics, chosen.documents, n_jobs)
     runs = budget.runs
     return exact, {run: score(topics, chosen.documents, run, budget.seed, n_jobs) for run in runs}
@@ -227,7 +227,7 @@ def test_findings_say_where_they_fail():
     result = {"rows": rows("good", good) + rows("bad", bad)}
     found = list(runs.findings(result, kl.CLAIMS))
     assert all("good" not in each.fails_at for each in found)
-    failed = {each.name for each in found if each.fails_at == ("bad",)}
+    failed = {each.name for each in found if each.fails_at == ["bad"]}
     assert len(failed) >= 6
     assert "hm-too-high" in failed
 

@@ -14,7 +14,7 @@ from pipeline.reproduce.capdevila2018.runs import (
     Run,
     cached_scores,
     score,
-    trained_topics,
+    trainer_of,
 )
 
 
@@ -87,12 +87,12 @@ def test_what_takes_longer_has_more_steps(topics, documents, monkeypatch):
 def test_the_papers_training():
     rng = np.random.default_rng(2)
     counts = sparse.csr_array(rng.poisson(0.7, (30, 12)).astype(np.int64))
-    swept = []
     budget = Budget(3, {"DS": (2,)}, n_sweeps=6, burn_in=2, seed=4)
-    topics = trained_topics(counts, budget, on_sweep=lambda: swept.append(None))
-    assert len(swept) == 6
+    trainer = trainer_of(budget)
+    assert len(list(trainer.iterate(counts))) == 6
+    topics = trainer.topics_
     assert (topics.shape == 1.0).all()
-    again = trained_topics(counts, budget, 2)
+    again = trainer_of(budget, 2).fit(counts).topics_
     seed = int(np.random.default_rng([4, 0]).integers(2**32))
     expected = BetaGammaPFA(
         3, eta=0.1, shape=1.0, learn_shape=False, n_iter=6, burn_in=2, random_state=seed
@@ -100,6 +100,6 @@ def test_the_papers_training():
     for name in ("topic_word", "shape", "probability"):
         assert (getattr(topics, name) == getattr(again, name)).all()
         assert (getattr(topics, name) == getattr(expected.topics_, name)).all()
-    other = trained_topics(counts, replace(budget, seed=5))
+    other = trainer_of(replace(budget, seed=5)).fit(counts).topics_
     assert (other.topic_word != topics.topic_word).any()
     assert topics.topic_word.sum(axis=1) == pytest.approx(1.0)

@@ -147,8 +147,8 @@ def test_rows_and_curves(monkeypatch):
     below = ["rank 1", "rank 4 (below VB's bound)"]
     assert curves.at(fails, GRAPHS, WITH_MOVES, 1.0) == below
     failed = {each.text: each.fails_at for each in curves.above_bound()}
-    assert failed["a = 1, NMF: SMC with moves no lower than the bound of VB"] == ("rank 4",)
-    assert failed["a = 1, NMF: SMC no lower than the bound of VB"] == ()
+    assert failed["a = 1, NMF: SMC with moves no lower than the bound of VB"] == ["rank 4"]
+    assert failed["a = 1, NMF: SMC no lower than the bound of VB"] == []
     assert _preferred(curves, "smc", 1.0)["not_told_apart"] == [1]
 
 

@@ -18,7 +18,7 @@ from pipeline.reproduce.cemgil2019.decompositions import (
     FLOOR,
     PEERS,
     PROJECTED_GRADIENT,
-    DecompositionsBudget,
+    FactorBudget,
     bayesian_factors,
     factor_quality,
     factors_of,
@@ -31,7 +31,7 @@ from pipeline.reproduce.cemgil2019.decompositions import (
 )
 from tests.pipeline.reproduce.support import places
 
-SMALL = DecompositionsBudget(30, 2, 2, 5, rank=2)
+SMALL = FactorBudget(30, 2, 2, 5, rank=2)
 
 
 def blocks(seed=0, shape=(8, 6)):
@@ -148,9 +148,9 @@ def test_all_methods_run_and_each_run_has_its_own_random_numbers():
     X = blocks(7)
     for method in (*PEERS, *BAYESIAN):
         a = 0.1 if method in BAYESIAN else None
-        first, second = (factors_of(X, method, a, repeat, SMALL) for repeat in range(2))
+        first, second = (factors_of(X, method, a, repeat, SMALL, None) for repeat in range(2))
         assert (first[0] != second[0]).any()
-        again = factors_of(X, method, a, 1, replace(SMALL, strengths=(10.0,)))
+        again = factors_of(X, method, a, 1, replace(SMALL, strengths=(10.0,)), None)
         assert all((one == other).all() for one, other in zip(again, second, strict=True))
 
 

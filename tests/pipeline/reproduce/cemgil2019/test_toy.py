@@ -36,7 +36,7 @@ def test_published_figures_are_those_of_the_authors(matrix, number):
     assert tuple(table["K"]) == RANKS
     assert table["a"] == pytest.approx(A)
     for method in PUBLISHED:
-        published = np.array(LOG_MARGINAL[matrix][method])
+        published = np.array(LOG_MARGINAL[matrix, method])
         assert published.shape == (len(A), len(RANKS))
         np.testing.assert_allclose(published, table[f"log_PX_{method}"], rtol=0, atol=1e-11)
 
