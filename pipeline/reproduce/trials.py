@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from pipeline.cache.results import ResultCache, ResultGroup
 from pipeline.progress import Progress
 from pipeline.reproduce.settings import ReproduceSettings
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-B = TypeVar("B", bound="DataclassInstance")
+B = TypeVar("B", bound=Any)  # Budget, a dataclass
 K = TypeVar("K", bound=tuple[Any, ...])
 
 

@@ -91,10 +91,11 @@ def table_1(budget: Table1Budget, gamma: float) -> dict[str, Floats]:
 
 
 def statistics(error: Floats, standard_error: Floats, length: int) -> dict[str, Floats]:
-    """Return statistics (M,) over pairs of errors and standard errors (M, P). `ratio` is the mean
-    of the estimated p(document) over the exact one. An unbiased estimator has 1 here, and a mean
-    error above 0 by half the variance of its log p. `coverage` is the share of exact values within
-    two reported standard errors, about 0.95 if these are right.
+    """Return statistics (M,) over pairs of errors and standard errors (M, P).
+
+    `ratio` is the mean of the estimated p(document) over the exact one. An unbiased estimator has 1
+    here, and a mean error above 0 by half the variance of its log p. `coverage` is the share of
+    exact values within two reported standard errors, about 0.95 if these are right.
     """
     root, relative = np.sqrt(error.shape[1]), np.exp2(-error * length)
     mean, deviation = error.mean(axis=1), error.std(axis=1, ddof=1)

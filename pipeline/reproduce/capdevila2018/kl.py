@@ -140,11 +140,12 @@ def rows_of(corpus: str, budget: Budget, exact: Floats, scores: Mapping[Run, Row
 
 
 def measures(exact: Floats, estimate: Floats) -> dict[str, float]:
-    """Return measures of R estimates of all documents (R, D), with standard errors. KL is in bits,
-    its standard error over repeats. `ratio_error` is the mean of p̂ / p - 1, and `log_error` that
-    of log p̂ - log p in nats a document, below 0 by about half the variance of log p̂ if p̂ is
-    unbiased; their standard errors are over documents. With heavy tails, all documents may have
-    missed the tail: mean and standard error are too small then.
+    """Return measures of R estimates of all documents (R, D), with standard errors.
+
+    KL is in bits, its standard error over repeats. `ratio_error` is the mean of p̂ / p - 1, and
+    `log_error` that of log p̂ - log p in nats a document, below 0 by about half the variance of log
+    p̂ if p̂ is unbiased; their standard errors are over documents. With heavy tails, all documents
+    may have missed the tail: mean and standard error are too small then.
     """
     error, log_p = estimate - exact, exact - logsumexp(exact)
     log_q = estimate - logsumexp(estimate, axis=-1, keepdims=True)

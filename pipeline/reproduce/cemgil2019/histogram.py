@@ -66,12 +66,13 @@ def _run(settings: ReproduceSettings) -> Found:
 
 
 def as_json(found: Histogram, strengths: Sequence[float]) -> dict[str, Any]:
-    """Return a row for each a, and one for each number of effective parameters. The sum of π(S) is
-    the marginal likelihood of X. Spacing: nats that one effective parameter is worth, by least
-    squares over S; it goes to log a and a constant as a goes to 0. Explained: share of the variance
-    of log π(S) that a line over d_EP explains. Limit error: largest distance of the slope of log
-    π(S) over log a, from the a before, to d_EP + 1. Levels are separate if no S of more effective
-    parameters is as probable as one of fewer.
+    """Return a row for each a, and one for each number of effective parameters.
+
+    The sum of π(S) is the marginal likelihood of X. Spacing: nats that one effective parameter is
+    worth, by least squares over S; it goes to log a and a constant as a goes to 0. Explained: share
+    of the variance of log π(S) that a line over d_EP explains. Limit error: largest distance of the
+    slope of log π(S) over log a, from the a before, to d_EP + 1. Levels are separate if no S of
+    more effective parameters is as probable as one of fewer.
     """
     log_pi, d_ep, log_a = found.log_pi, found.d_ep, np.log(np.array(strengths))
     centred, values = d_ep - d_ep.mean(), np.unique(d_ep)

@@ -72,6 +72,7 @@ class Variant(NamedTuple):
 @dataclass(frozen=True)
 class Budget:
     """Samples, temperatures and sweeps for a model; the defaults are the paper's where it has them.
+
     Temperatures are of annealing at each length: for the published measure; for the likelihood and
     all scores of models by Gibbs sampling; while a model is fitted; and few. Gibbs sampling has
     `n_rounds` with interactions, `n_sweeps` in each, after `lda_sweeps` without; LDA itself has as

@@ -50,9 +50,7 @@ QUICK: dict[str, Any] = {
 }
 # Numbers of topics; of Wikipedia only single distributions are published
 TOPICS = {"lpmrf-classic3": {"quick": (3,), "full": (3, 10, 20)}}
-DIFFERENCE = ("nats_per_word", "standard_error", "p_value")  # Fields that results have
 SELECTION = ("penalty", "length_scale", "penalties", "length_scales", "perplexity")
-LIKELIHOOD = ("method", "perplexity", "nats_per_word")
 # Settings that only say which models and which λ and c are tried
 LEVELS = ("n_topics", "penalties", "length_scales", "patience", "given", "by_published")
 
@@ -293,7 +291,7 @@ def as_json(
             second = Variant(kind, MULTINOMIAL, first.n_topics)
             row = {"first": first.title, "second": second.title, "topics": first.n_topics}
             gain = paired_difference(summed[first], summed[second])
-            differences.append(row | _fields(gain, *DIFFERENCE))
+            differences.append(row | _fields(gain, "nats_per_word", "standard_error", "p_value"))
     tried = [
         {"kind": kind, "topics": n_topics, "pairs_of_words": plain(each.n_interactions)}
         | _fields(each, *SELECTION)
@@ -312,7 +310,7 @@ def _likelihood(summed: LikelihoodEstimate, test: Counts) -> dict[str, Any]:
     model: Any = None  # only conventions with lengths need it
     bag = in_convention(summed, model, DocumentBlock(test), "bag")
     squares = float((summed.standard_error**2).sum())
-    return _fields(summed, *LIKELIHOOD) | {
+    return _fields(summed, "method", "perplexity", "nats_per_word") | {
         "standard_error": plain(summed.perplexity_standard_error),
         "bag_perplexity": plain(bag.perplexity),
         "too_many_nats_per_word": 0.5 * squares / summed.total_tokens,
