@@ -106,8 +106,11 @@ class Bigrams:
         cls,
         blocks: Iterable[TokenBlock],
         keep: Callable[[str], bool],
-        *settings: Any,
+        min_count: int = 5,
+        threshold: float = 100.0,
+        scoring: str = "classic",
         patterns: frozenset[tuple[str, str]] | None = None,
+        *,
         within_chunks: bool = False,
         **more: Any,
     ) -> Bigrams:
@@ -116,7 +119,8 @@ class Bigrams:
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         rule = cls({}, patterns, within_chunks)
         more = {name.replace("most_", "max_"): value for name, value in more.items()}
-        return rule.from_counts((rule.count_pairs(b, keep) for b in blocks), *settings, **more)
+        counts = (rule.count_pairs(block, keep) for block in blocks)
+        return rule.from_counts(counts, min_count, threshold, scoring, **more)
 
     def join(self, block: TokenBlock) -> TokenBlock:
         """The block with the pairs joined, from left to right, each word in one pair at most. A

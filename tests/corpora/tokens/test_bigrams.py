@@ -315,5 +315,5 @@ def test_settings_out_of_range_are_refused(min_count, threshold, scoring, messag
 def test_the_former_way_to_learn_warns():
     blocks = blocks_of([[["a", "b"]] * 9])
     with pytest.warns(DeprecationWarning, match="from_counts"):
-        found = Bigrams.learn(blocks, everything, 1, 0.1, most_words=1, within_chunks=False)
+        found = Bigrams.learn(blocks, everything, 1, 0.1, "classic", None, most_words=1)
     assert found == learn_bigrams(blocks, everything, 1, 0.1)
