@@ -48,7 +48,8 @@ def log_probabilities_of_posterior(
     shape, scores, p = prior.copy(), prior.copy(), np.empty(len(prior))
     rate = np.ones(len(prior))
     for sweep in range(-BURN_IN, n_sweeps):
-        shape[:] = prior
+        for k in range(len(prior)):
+            shape[k] = prior[k]
         for w in range(len(n)):
             spread(p, fill_rates(word_topic, w, scores, p), n[w], shape, rng)
         draw_scores(shape, rate, scores, rng)

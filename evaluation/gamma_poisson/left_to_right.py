@@ -113,7 +113,8 @@ def log_factors(
             log_coefficient(n[w], shape, success, power, sums, coefficients)
         add_topic_counts(n[w], shape, success, sums, coefficients, room, rng)
         rate /= kept
-    log_kept[:] = np.log(rate)
+    for k in range(n_topics):
+        log_kept[k] = np.log(rate[k])
     for sweep in range(n_sweeps):
         resample(word_topic, n, n_words, prior, rate, shape, room, rng)
         log_f[n_words, sweep] = dot(shape, log_kept)  # eq. 22

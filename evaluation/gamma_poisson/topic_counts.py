@@ -77,7 +77,8 @@ def resample(
     """
     scores, p = room
     draw_scores(shape, rate, scores, rng)
-    shape[:] = prior
+    for k in range(len(prior)):
+        shape[k] = prior[k]
     for w in range(n_left):
         total = fill_rates(word_topic, w, scores, p)
         spread(p, total, n[w], shape, rng)

@@ -40,7 +40,8 @@ def log_coefficient(
     (n + 1 or more,) to s_j for 1 <= j <= n, and `coefficients` to c_j for j <= n times a common
     factor, in place; coefficients far below c_n underflow to 0.
     """
-    power[:] = shape
+    for k in range(len(shape)):
+        power[k] = shape[k]
     coefficients[0], log_scale = 1.0, 0.0
     for i in range(1, n + 1):
         total = 0.0

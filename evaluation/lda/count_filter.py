@@ -61,7 +61,8 @@ def filter_counts(
                 for c in range(1, seen + 2):
                     weights[c] = weight * (c - 1 + alpha[k])
                 weights[0] = 0.0
-            falling[k, : seen + 2] = weights[::-1]
+            for c in range(seen + 2):
+                falling[k, c] = weights[seen + 1 - c]
         log_conditional[seen] = add_token(
             f, n_tokens, rising[:, : seen + 2], falling[:, : seen + 2], size, in_logs
         )

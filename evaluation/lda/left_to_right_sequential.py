@@ -41,6 +41,7 @@ from evaluation.lda.particles import (
 )
 from evaluation.monte_carlo.by_document import Score, sampled
 from models.kernel import kernel
+from models.order import stable_order
 from models.topics import WeightedTopics
 
 RESAMPLE_BELOW = 0.5
@@ -166,7 +167,7 @@ def arrange(word_topic: Floats, words: Ints32, n: Ints, alpha: Floats) -> Arrang
         for k in range(n_topics):
             row[k] = p[k] / largest
         topic_entropy[u] = entropy_of_topic(row, alpha)
-    order = np.argsort(topic_entropy, kind="mergesort")
+    order = stable_order(topic_entropy)
     size, of_group = np.empty(n_groups, dtype=np.int64), np.empty(n_groups, dtype=np.int64)
     weight, group = np.empty((n_groups, n_topics)), 0
     for u in order:

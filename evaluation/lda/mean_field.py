@@ -144,7 +144,9 @@ def log_weights(
     n_words, n_topics = word_topic.shape
     log_weight, weight = np.zeros(n_samples), np.ones(n_samples)
     pseudo_counts = np.empty((n_samples, n_topics))  # C + alpha of each sample
-    pseudo_counts[:] = alpha
+    for s in range(n_samples):
+        for k in range(n_topics):
+            pseudo_counts[s, k] = alpha[k]
     ratio, cut = np.empty(n_topics), np.empty(n_topics)
     alias, waiting = np.empty(n_topics, dtype=np.int64), np.empty(n_topics, dtype=np.int64)
     for u in range(n_words):

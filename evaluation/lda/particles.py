@@ -122,7 +122,7 @@ def visit_groups(  # noqa: C901, PLR0912, PLR0915
     for r in range(len(weight)):
         for u in range(first, last):
             size, start = groups.size[u], groups.start[u]
-            n_here = n_listed[r]
+            n_here = n_listed[r] + 0  # an int64
             if again:
                 for i in range(start, start + size):
                     k = topic_of[r, i]

@@ -210,7 +210,8 @@ def sum_by_word(
         while depth >= 2:
             depth -= 1
             add_to(stack[depth - 1], stack[depth], 1.0)
-        sums[i] = stack[0]
+        for k in range(n_topics):
+            sums[i, k] = stack[0, k]
 
 
 @exact_kernel

@@ -100,9 +100,12 @@ def document_of(words: Ints32, n: Ints, fields: FieldArrays, place_of: Ints32) -
     end = 0
     for u in range(len(words)):
         of_word = fields.word_topic[words[u]]
-        share[u] = of_word / of_word.max()
-        word_of[end : end + n[u]] = u
-        end += n[u]
+        largest = of_word.max()
+        for k in range(n_topics):
+            share[u, k] = of_word[k] / largest
+        for _ in range(n[u]):
+            word_of[end] = u
+            end += 1
     edges = edges_within(words, n_topics, fields.neighbours, place_of)
     return Document(share, word_of, edges, fields.alpha, fields.log_partition, fields.weight)
 
@@ -227,7 +230,9 @@ def _products_by_logarithms(document: Document, state: State, u: int, t: float) 
     for k in range(len(product)):
         product[k] = np.log(document.share[u, k] * (document.alpha[k] + t * state.n[k]))
         product[k] += state.gain[k] + state.slope[k] * state.inner[u, k]
-    product[:] = np.exp(product - product.max())
+    largest = product.max()
+    for k in range(len(product)):
+        product[k] = np.exp(product[k] - largest)
     return float(product.sum())
 
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from models.arrays import Floats, Ints, Ints32
 from models.kernel import kernel
+from models.order import select_smallest
 from models.poisson_mrf.working_set import Exponentials, Selected, Table, fit_selected, select
 
 MARGIN = 0.9  # Share of the tolerance to aim at, as a margin for rounding
@@ -67,7 +68,7 @@ def working_set(s: int, scratch: Scratch, penalty: float, slack: float) -> Ints:
             n_wanting += 1
     room, least = max(FIRST_WORDS, n_kept), penalty + slack
     if n_wanting > room:
-        least = np.partition(excess[:n_wanting], n_wanting - room)[n_wanting - room]
+        least = select_smallest(excess[:n_wanting], n_wanting - room)
     chosen = np.empty(n_kept + n_wanting, dtype=np.int64)
     n_chosen = 0
     for j in range(n_words):
@@ -215,7 +216,8 @@ def fit_block(
         if end + len(words) > len(found_word):
             size = 2 * (end + len(words))
             longer_word, longer_value = np.empty(size, dtype=np.int32), np.empty(size)
-            longer_word[:end], longer_value[:end] = found_word[:end], found_value[:end]
+            for i in range(end):
+                longer_word[i], longer_value[i] = found_word[i], found_value[i]
             found_word, found_value = longer_word, longer_value
         n_found[s] = 0
         for j in words:

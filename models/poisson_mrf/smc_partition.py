@@ -66,7 +66,8 @@ def grow_chains(
         change = omega[length] - omega[length - 1]
         is_swept = length % max(1, length // SWEEPS_A_DOUBLING) == 0
         for chain in range(n_chains):
-            exponent[:] = inner[chain]
+            for w in range(n_words):
+                exponent[w] = inner[chain, w]
             set_weights(field, exponent, 2.0 * omega[length], weights)
             whole = 0.0
             for block in range(len(total)):
@@ -115,7 +116,10 @@ def _resample(
         while parent + 1 < n_chains and total <= (position + chain) / n_chains * whole:
             parent += 1
             total += share[parent]
-        tokens[chain], inner[chain] = old_tokens[parent], old_inner[parent]
+        for i in range(tokens.shape[1]):
+            tokens[chain, i] = old_tokens[parent, i]
+        for w in range(inner.shape[1]):
+            inner[chain, w] = old_inner[parent, w]
         pairs[chain] = old_pairs[parent]
     log_weight[:] = log_mean
 

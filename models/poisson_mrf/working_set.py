@@ -333,7 +333,9 @@ def fit_selected(
     least, patience = worst, PATIENCE
     while worst > goal and patience > 0:
         hessian = second_derivatives(part, now, moment)
-        moved, ridge = False, DAMPING * np.diag(hessian).max()
+        moved, ridge = False, -np.inf
+        for k in range(len(hessian)):
+            ridge = max(ridge, DAMPING * hessian[k, k])
         for _ in range(1 + MAX_DAMPINGS):
             target, model_slope = coefficient.copy(), slope.copy()
             minimise_model(

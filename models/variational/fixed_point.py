@@ -63,7 +63,11 @@ def infer_document(
         left = max_iterations - iterations
         few = n_active <= n_topics // 2 and left >= _WORTH_A_COPY
         if few and factor_is_one and not converged:
-            active = np.flatnonzero(change >= _AT_REST * tolerance)
+            active, n_listed = np.empty(n_active, dtype=np.int64), 0
+            for k in range(n_topics):
+                if change[k] >= _AT_REST * tolerance:
+                    active[n_listed] = k
+                    n_listed += 1
             iterations += iterate_active_topics(
                 active,
                 words,
@@ -205,7 +209,8 @@ def sum_over_topics(topic_word: Floats, theta: Floats, held: Floats, norm: Float
     """Fill `norm` (n,) with held_w + Σ_i t_i b_iw, for `topic_word` b (A, n), in steps of four."""
     n_topics = topic_word.shape[0]
     in_fours = n_topics // 4 * 4
-    norm[:] = held
+    for j in range(norm.shape[0]):
+        norm[j] = held[j]
     for i in range(0, in_fours, 4):
         b0, b1, b2, b3 = topic_word[i], topic_word[i + 1], topic_word[i + 2], topic_word[i + 3]
         t0, t1, t2, t3 = theta[i], theta[i + 1], theta[i + 2], theta[i + 3]
