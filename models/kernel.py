@@ -5,13 +5,14 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import event
+from numba.core import event, types
 
-from models.kernel_cache import KernelCache
+from models.kernel_cache import cache_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 A = TypeVar("A", bound=np.ndarray)
@@ -49,9 +50,16 @@ def _compiled(function: F, fast_math: set[str]) -> F:
     options["forceinline"] = True
     compiled = numba.njit(**options)(function)
     if compiled is not function:  # it is with NUMBA_DISABLE_JIT
-        with suppress(RuntimeError):  # no folder that a cache could be written to
-            compiled._cache = KernelCache(function)  # noqa: SLF001 - as its enable_caching does
+        compiled.get_call_template = partial(_template_of_types, compiled.get_call_template)
+        with suppress(RuntimeError):  # numba found no folder that it could write to
+            compiled._cache = cache_of(function)  # noqa: SLF001 - as its enable_caching does
     return cast("F", compiled)
+
+
+def _template_of_types(template_of: Callable[..., Any], args: Any, kws: Any) -> Any:
+    """Compile a kernel that another one calls for types of arguments, not for their values too."""
+    plain: Any = types.unliteral
+    return template_of([*map(plain, args)], {name: plain(each) for name, each in kws.items()})
 
 
 def read_only(array: A) -> A:

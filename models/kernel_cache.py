@@ -1,26 +1,54 @@
-"""Cache of compiled kernels, keyed by the content of all files that hold kernels.
+"""Cache of compiled kernels, shared by all checkouts and environments of a user.
 
 A compiled kernel contains the kernels that it calls and the constants of other modules, but numba
-checks only the kernel's own file for changes. Here the digest of all files with kernels is part of
-the name of each cached file. So a kernel compiled from other sources is never loaded, and another
-checkout of the same sources finds the same cached files. When a kernel is saved, cached files of
-its module with another digest are deleted.
+checks only the kernel's own file for changes. Here each state of all files with kernels has a
+folder of its own, named by a digest of their content, of the versions of Python and numba, and of
+numba's options. So a kernel compiled from other sources is never loaded, and another checkout of
+the same sources finds those that are there. The least recently used folders are deleted.
+
+A kernel compiled for certain types of arguments and a processor is one file, which begins with its
+SHA-256 and appears whole. A process claims a kernel before it compiles it, and others wait for the
+file instead of compiling the same; the operating system frees the claims of a process that ends.
+
+Compiled kernels are code that is run. Folders and files are used only if they belong to this user,
+or to the owner of this module, and nobody else may write to them.
 """
 
+import fcntl
+import logging
 import os
+import pickle
+import shutil
+import stat
+import sys
+import tempfile
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from numba.core import config
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.caching import FunctionCache, _Cache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 
 PACKAGES = ("evaluation", "models")
 IMPORT = b"from models.kernel import"  # Text that marks a file as one with kernels
+LIBRARIES = ("numba", "llvmlite", "numpy")  # Packages whose version changes compiled code
+OPTIONS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DEBUG_JIT")
+"""Options of numba that change compiled code; the processor is a part of a file's name."""
+MAX_FOLDERS = 8
+"""States of the sources whose kernels are kept; about 20 MB each."""
+USED_AGAIN_SECONDS = 3600.0
+"""Time after which the use of a folder is noted again."""
+MAX_WAIT, WAIT_STEP = 60.0, 0.02
+"""Seconds to wait at most for a kernel that another process compiles, and between two looks."""
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -43,7 +71,7 @@ class KernelSources:
                     stamps[str(path)] = stamp
                     name = path.relative_to(root).as_posix()
                     digests.append(f"{sha256(content).hexdigest()} {name}\n")
-        return cls(sha256("".join(digests).encode()).hexdigest()[:16], stamps)
+        return cls(sha256("".join(digests).encode()).hexdigest(), stamps)
 
     def are_unchanged(self) -> bool:
         """Whether no file on disk has changed since it was read."""
@@ -59,51 +87,204 @@ def kernel_sources() -> KernelSources:
     return KernelSources.read(Path(__file__).parents[1])
 
 
-class _NamedByContent(CompileResultCacheImpl):
-    """Cached files of a kernel, with the digest of all sources, and of checked bounds, in their
-    names.
+def caches_folder() -> Path:
+    """Return the folder of all caches of the user: $NUMBA_CACHE_DIR, or that of the system."""
+    chosen = vars(config)["CACHE_DIR"]  # $NUMBA_CACHE_DIR
+    if chosen:
+        return Path(chosen) / "wikitopics-kernels"
+    stated = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    cache = stated if stated.is_absolute() else Path.home() / ".cache"
+    return cache / "wikitopics" / "kernels"
+
+
+@cache
+def cache_folder() -> Path | None:
+    """Return the folder of these sources, versions and options; None if there is no safe one."""
+    key = [kernel_sources().digest, sys.implementation.cache_tag, getattr(sys, "abiflags", "")]
+    key += [f"{name}-{metadata.version(name)}" for name in LIBRARIES]
+    key += [f"{name}={vars(config).get(name)}" for name in OPTIONS]
+    folder = caches_folder() / sha256(" ".join(key).encode()).hexdigest()[:24]
+    try:
+        if not folder.is_dir():
+            folder.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            _delete_oldest(folder.parent)
+            folder.mkdir(mode=0o755, exist_ok=True)
+        for each in (folder.parent, folder):
+            if not _is_trusted(each.stat()):
+                logger.warning(
+                    "%s belongs to another user, or others may write to it: compiled kernels are "
+                    "not kept; set NUMBA_CACHE_DIR to a folder of yours",
+                    each,
+                )
+                return None
+        if time.time() - folder.stat().st_mtime > USED_AGAIN_SECONDS:
+            with suppress(OSError):  # it may be read only
+                os.utime(folder)
+    except (OSError, RuntimeError):  # no place to write to; no home
+        return None
+    return folder
+
+
+def cache_of(function: Callable[..., Any]) -> _Cache:
+    """Return the cache of a kernel.
+
+    In an archive, where sources have no files, it is numba's own, which looks at the archive.
     """
-
-    def get_filename_base(self, fullname: str, abiflags: str) -> str:
-        base = super().get_filename_base(fullname, abiflags)  # type: ignore[no-untyped-call]
-        checked = "-checked" if vars(config).get("BOUNDSCHECK") else ""
-        return f"{base}-{kernel_sources().digest}{checked}"
+    if kernel_sources().stamps:
+        return KernelCache(function)
+    return FunctionCache(function)  # type: ignore[no-untyped-call]
 
 
-class KernelCache(FunctionCache):
-    """numba's cache of a compiled function, for a kernel.
+class KernelCache(_Cache):
+    """Cache of one kernel, for numba's dispatcher.
+
     If a file with kernels changes while a process runs, the process stops using the cache: modules
-    that it imports from then on may differ from those in the digest.
+    that it imports from then on may differ from those in the digest. Kernels of other files are not
+    cached.
     """
-
-    _impl_class = _NamedByContent
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)  # type: ignore[no-untyped-call]
-        path = function.__code__.co_filename
-        self._module = Path(path).stem
+        code = function.__code__
         self._sources = kernel_sources()
-        if path in self._sources.stamps:
-            # The stamp of numba before 0.68 is the time of modification, which a checkout changes.
-            self._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]
-                self.cache_path, self._impl.filename_base, self._sources.digest
-            )
+        self._enabled = code.co_filename in self._sources.stamps and function.__closure__ is None
+        self._name = f"{function.__module__}.{function.__qualname__}".replace("<locals>.", "")
+        self._code = sha256(code.co_code).hexdigest()
+
+    @property
+    def cache_path(self) -> str:
+        """Path of the folder; empty if there is none."""
+        return str(cache_folder() or "")
+
+    def enable(self) -> None:
+        """Do nothing: kernels are cached when they can be."""
+
+    def disable(self) -> None:
+        """Neither load nor save from now on."""
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Delete nothing: other sources have another folder."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the kernel compiled for arguments of these types; None if it is not cached."""
-        if not self._sources.are_unchanged():
+        """Return the kernel compiled for arguments of these types; None if it must be compiled."""
+        target_context.refresh()
+        path = self._path(sig, target_context.codegen())
+        if path is None:
             return None
-        return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        data, until = _load(path), time.monotonic() + MAX_WAIT
+        while data is None:
+            is_claimed = _claim(path)
+            data = _load(path)  # again, as it may have been saved before it was claimed
+            if is_claimed and data is not None:
+                _free(path)
+            if is_claimed or time.monotonic() > until:
+                break
+            _announce_waiting(self._name.rpartition(".")[0].rpartition(".")[0])
+            time.sleep(WAIT_STEP)
+        return data and CompileResult._rebuild(target_context, *data)  # type: ignore[no-untyped-call] # noqa: SLF001
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save a compiled kernel, and delete those of its module compiled from other sources."""
-        if not self._sources.are_unchanged():
+        """Save a compiled kernel, and free the claim of it."""
+        path = self._path(sig, data.codegen)
+        if path is None:
             return
-        super().save_overload(sig, data)  # type: ignore[no-untyped-call]
-        for path in Path(self.cache_path).glob(f"{self._module}.*.nb[ic]"):
-            if f"-{self._sources.digest}" not in path.name:
-                with suppress(OSError):  # another process deleted it, or it is another user's
-                    path.unlink()
+        try:
+            if not (data.lifted or data.library.has_dynamic_globals):
+                with suppress(OSError):  # the disk is full, or the folder is gone or read only
+                    _save(path, data._reduce())  # noqa: SLF001
+        finally:
+            _free(path)
+
+    def _path(self, sig: Any, codegen: Any) -> Path | None:
+        folder = cache_folder() if self._enabled and self._sources.are_unchanged() else None
+        if folder is None:
+            return None
+        key = repr((sig, codegen.magic_tuple(), self._code))
+        return folder / f"{self._name}-{sha256(key.encode()).hexdigest()[:16]}"
+
+
+@cache
+def _announce_waiting(package: str) -> None:
+    logger.info("waiting for kernels of %s, which another process compiles", package)
+
+
+def _load(path: Path) -> Any:
+    """Return what was saved in a file; None if there is none, or it is damaged or not ours."""
+    try:
+        with path.open("rb") as file:
+            if not _is_trusted(os.fstat(file.fileno())):
+                return None
+            data = file.read()
+    except OSError:
+        return None
+    return pickle.loads(data[32:]) if sha256(data[32:]).digest() == data[:32] else None  # noqa: S301
+
+
+def _save(path: Path, value: Any) -> None:
+    """Save a value in a file that appears whole."""
+    data = dumps(value)  # type: ignore[no-untyped-call]
+    descriptor, name = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, 0o644)  # an image may be built by one user, and run by another
+            file.write(sha256(data).digest() + data)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _claim(path: Path) -> bool:
+    """Claim a kernel to compile; return False if another process has claimed it."""
+    claims = _claims(path.parent)
+    try:
+        if claims is not None:
+            fcntl.lockf(claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(path))
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def _free(path: Path) -> None:
+    claims = _claims(path.parent)
+    if claims is not None:
+        with suppress(OSError):
+            fcntl.lockf(claims, fcntl.LOCK_UN, 1, _place(path))
+
+
+@cache
+def _claims(folder: Path) -> int | None:
+    """Return the file whose bytes stand for kernels; None if the folder is read only.
+    It stays open, as closing it would free all claims of the process.
+    """
+    try:
+        return os.open(folder / "claims", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        return None
+
+
+def _place(path: Path) -> int:
+    return int(path.name[-16:-8], 16)
+
+
+def _is_trusted(status: os.stat_result) -> bool:
+    """Whether only this user, or the owner of this module, who may run code here, can write it."""
+    owners = (os.geteuid(), _owner())
+    return status.st_uid in owners and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+@cache
+def _owner() -> int:
+    return os.stat(__file__).st_uid  # noqa: PTH116
+
+
+def _delete_oldest(caches: Path) -> None:
+    """Delete the least recently used folders, so that there are fewer than `MAX_FOLDERS`."""
+    folders = [each for each in caches.iterdir() if each.is_dir()]
+    for each in sorted(folders, key=lambda each: each.stat().st_mtime)[: 1 - MAX_FOLDERS or None]:
+        shutil.rmtree(each, ignore_errors=True)
 
 
 def _stamp(path: str) -> tuple[int, int]:

@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from models.kernel_cache import caches_folder
 from tests.pipeline.conftest import fill_store
 from tests.pipeline.support import call, session_of, spawn, wait_until
 
@@ -133,6 +134,7 @@ def dask(part, *argv, cwd, prefix=(), log="log", **more):
     (cwd / "tmp").mkdir(exist_ok=True)
     clean = {name: text for name, text in os.environ.items() if "WIKITOPICS_" not in name}
     home = {"HOME": str(cwd), "TMPDIR": str(cwd / "tmp"), "PYTHONPATH": str(REPOSITORY)}
+    home["XDG_CACHE_HOME"] = str(caches_folder().parents[1])  # where kernels are compiled
     program = [sys.executable, "-m", f"distributed.cli.dask_{part}", *map(str, argv)]
     with (cwd / log).open("ab") as stream:
         return subprocess.Popen(
