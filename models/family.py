@@ -107,6 +107,10 @@ class TrainerSpec:
     """Whether training needs at least one document with a token for each topic."""
     empties_topics: bool = False
     """Whether topics without tokens are normal, not a sign of bad settings."""
+    quick: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the estimator by which it takes several steps in a moment."""
+    ways: tuple[Mapping[str, Any], ...] = ()
+    """Further settings, each of which takes training another way, by other kernels."""
 
     @property
     def estimator(self) -> Callable[..., Trainer]:

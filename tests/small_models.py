@@ -1,7 +1,7 @@
 """Quick trainers and small models of every family, the one that only tests know included.
 
-A new family adds settings of its trainers to `QUICK`, other ways through them to `OTHER_WAYS`, and
-to `MODEL_OF` how its topics are made: the tests of the contract need no more.
+A new family has `quick` settings and other `ways` in the specs of its trainers, and adds to
+`MODEL_OF` how its topics are made: the tests of the contract need no more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from scipy import sparse
 
 from evaluation import methods
 from models import GammaPoissonTopics, LDATopics, LPMRFClusters, LPMRFTopics, families
-from models.gibbs.sweep import SAMPLERS
 from tests import unigrams
 from tests.unigrams.model import UnigramMixture
 
@@ -33,34 +32,6 @@ TOPICS = {name: kind for family in FAMILIES for name, kind in family.topics.item
 
 # --- trainers -------------------------------------------------------------------------------------
 
-FIELDS = {"penalty": 0.1, "n_samples": 3, "n_temperatures": 3, "n_iter": 2}
-QUICK: dict[str, dict[str, Any]] = {
-    "online": {"batch_size": 15, "n_passes": 2},
-    "gibbs": {"n_iter": 5, "burn_in": 1},
-    "beta-gamma-pfa": {"n_iter": 5, "burn_in": 1},
-    "gap": {"n_iter": 5, "tolerance": 0.0},
-    "kl-nmf": {"n_iter": 5, "tolerance": 0.0},
-    "poisson-mrf-gibbs": {**FIELDS, "n_sweeps": 2, "lda_sweeps": 3},
-    "poisson-mrf-moves": FIELDS,
-    "poisson-mrf-mixture": FIELDS,
-    "unigrams": {"n_iter": 4},
-}
-"""Settings by which each trainer takes several steps in no time; none ends before the last."""
-OTHER_WAYS: list[tuple[str, dict[str, Any]]] = [
-    ("online", {"alpha": "learned", "eta": "learned"}),
-    ("online", {"alpha": "asymmetric", "learning_offset": 0.0}),
-    ("online", {"word_budget": 6, "learning_decay": 0.05}),
-    ("online", {"staleness": 1, "batch_size": 2, "n_passes": 3}),
-    *(("gibbs", {"sampler": each, "learn_priors": "both", "thinning": 2}) for each in SAMPLERS),
-    ("gibbs", {"start": "random", "word_budget": 6}),
-    *(("beta-gamma-pfa", {"sampler": each}) for each in SAMPLERS),
-    ("beta-gamma-pfa", {"learn_shape": False, "start": "random"}),
-    ("gap", {"rate": "common"}),
-    ("gap", {"rate": "topic", "relaxation": 1.0}),
-    ("kl-nmf", {"doc_updates": 2, "relaxation": 1.0}),
-    ("poisson-mrf-mixture", {"partition": "envelope"}),
-]
-"""Settings that take training another way."""
 LOWEST = {"burn_in": 0, "word_budget": 0, "staleness": 0, "n_temperatures": 2}
 """Lowest values of settings that are whole numbers; of all others it is 1."""
 SINGLE_THREADED = ("unigrams",)
@@ -88,11 +59,12 @@ class Case:
         )
 
 
-CASES = tuple(Case(spec, QUICK.get(name, {})) for name, spec in TRAINERS.items())
+CASES = tuple(Case(spec, spec.quick) for spec in TRAINERS.values())
 """Every trainer once."""
 WAYS = tuple(
-    Case(TRAINERS[name], {**QUICK[name], **way}, "".join(f"-{k}={v}" for k, v in way.items()))
-    for name, way in OTHER_WAYS
+    Case(spec, {**spec.quick, **way}, "".join(f"-{k}={v}" for k, v in way.items()))
+    for spec in TRAINERS.values()
+    for way in spec.ways
 )
 
 BLOCKS = {

@@ -6,8 +6,10 @@ from models.family import Family, TrainerSpec, ValidationInterval
 from models.gamma_poisson.beta_gamma_state import BetaGammaPFAState
 from models.gamma_poisson.factor_state import GaPState, KLNMFState
 from models.gamma_poisson.topics import GammaPoissonTopics
+from models.gibbs.state import SAMPLERS
 
 INTERVAL = ValidationInterval(documents=100_000, passes=4)
+QUICK = {"n_iter": 5, "tolerance": 0.0}
 
 
 BETA_GAMMA_PFA = TrainerSpec(
@@ -22,6 +24,11 @@ BETA_GAMMA_PFA = TrainerSpec(
     chosen_by={"trainer": "beta-gamma-pfa"},
     implied=lambda given: {"learn_shape": "shape" not in given},
     empties_topics=True,
+    quick={"n_iter": 5, "burn_in": 1},
+    ways=(
+        *({"sampler": each} for each in SAMPLERS),
+        {"learn_shape": False, "start": "random"},
+    ),
 )
 GAP = TrainerSpec(
     name="gap",
@@ -33,6 +40,8 @@ GAP = TrainerSpec(
     interval=INTERVAL,
     chosen_by={"trainer": "gap"},
     empties_topics=True,
+    quick=QUICK,
+    ways=({"rate": "common"}, {"rate": "topic", "relaxation": 1.0}),
 )
 KL_NMF = TrainerSpec(
     name="kl-nmf",
@@ -44,6 +53,8 @@ KL_NMF = TrainerSpec(
     interval=INTERVAL,
     chosen_by={"trainer": "kl-nmf"},
     empties_topics=True,
+    quick=QUICK,
+    ways=({"doc_updates": 2, "relaxation": 1.0},),
 )
 FAMILY = Family(
     name="gamma-poisson",

@@ -12,8 +12,8 @@ from models.counts import frozen_words, whole_numbers
 from models.dirichlet_prior import prior_vector
 from models.estimator import TopicEstimator
 from models.gibbs.start import online_start, random_start
-from models.gibbs.state import GibbsLDAState, GibbsLDAStep, check_state
-from models.gibbs.sweep import SAMPLERS, GibbsSweeps
+from models.gibbs.state import SAMPLERS, GibbsLDAState, GibbsLDAStep, check_state
+from models.gibbs.sweep import GibbsSweeps
 from models.gibbs.tokens import Tokens, tokens_of
 from models.kernel import kernel
 from models.parallel import effective_n_jobs, for_blocks

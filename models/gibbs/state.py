@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from models.arrays import Bools, Floats, Ints32
     from models.gibbs.tokens import Tokens
 
+SAMPLERS = ("exact-dense", "exact-sparse", "parallel-dense", "parallel-sparse")
+
 
 @dataclass
 class GibbsLDAState:

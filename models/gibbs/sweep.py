@@ -23,7 +23,6 @@ from models.gibbs.state import GibbsLDAState
 from models.gibbs.tokens import Tokens, count_word_topics
 from models.parallel import for_blocks
 
-SAMPLERS = ("exact-dense", "exact-sparse", "parallel-dense", "parallel-sparse")
 SORT_BLOCK = 256  # Documents in a task that sorts their topics
 
 

@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from models.family import Family, TrainerSpec, ValidationInterval
-from models.gibbs.state import GibbsLDAState
+from models.gibbs.state import SAMPLERS, GibbsLDAState
 from models.lda.online_lda_state import OnlineLDAState
 from models.lda.topics import LDATopics
 
@@ -23,6 +23,13 @@ ONLINE = TrainerSpec(
     passes="n_passes",
     interval=ValidationInterval(documents=25_000, passes=1),
     distributes_e_step=True,
+    quick={"batch_size": 15, "n_passes": 2},
+    ways=(
+        {"alpha": "learned", "eta": "learned"},
+        {"alpha": "asymmetric", "learning_offset": 0.0},
+        {"word_budget": 6, "learning_decay": 0.05},
+        {"staleness": 1, "batch_size": 2, "n_passes": 3},
+    ),
 )
 GIBBS = TrainerSpec(
     name="gibbs",
@@ -33,5 +40,10 @@ GIBBS = TrainerSpec(
     settings=("alpha", "eta", "learn_priors", "sampler", "start", "burn_in", "word_budget"),
     decides=("eta",),
     interval=ValidationInterval(documents=100_000, passes=4),
+    quick={"n_iter": 5, "burn_in": 1},
+    ways=(
+        *({"sampler": each, "learn_priors": "both", "thinning": 2} for each in SAMPLERS),
+        {"start": "random", "word_budget": 6},
+    ),
 )
 FAMILY = Family(name="lda", topics={"lda": LDATopics}, trainers=(ONLINE, GIBBS))

@@ -158,6 +158,7 @@ FAMILY = Family(
             state=UnigramMixtureState,
             settings=(),
             interval=ValidationInterval(documents=1000, passes=1),
+            quick={"n_iter": 4},
         ),
     ),
 )

@@ -23,8 +23,8 @@ from models.gibbs.sparse import (
     sort_doc_topics,
 )
 from models.gibbs.start import draw_topics, random_start
-from models.gibbs.state import GibbsLDAState
-from models.gibbs.sweep import SAMPLERS, GibbsSweeps
+from models.gibbs.state import SAMPLERS, GibbsLDAState
+from models.gibbs.sweep import GibbsSweeps
 from models.gibbs.tokens import count_word_topics, tokens_of
 from tests.oracles.simulated import block_topics, simulated_documents
 

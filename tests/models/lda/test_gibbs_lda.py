@@ -13,7 +13,7 @@ from models import GibbsLDA
 from models.gibbs import collapsed_gibbs
 from models.gibbs import tokens as gibbs_tokens
 from models.gibbs.collapsed_gibbs import auto_sampler
-from models.gibbs.sweep import SAMPLERS
+from models.gibbs.state import SAMPLERS
 from models.lda import gibbs_lda, gibbs_stream
 from tests.models.lda.counts import BAD_PRIORS, perplexity_of, random_counts, simulated_corpus
 from tests.models.states import assert_same_state
