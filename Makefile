@@ -13,16 +13,23 @@ DEVELOPMENT := $(VENV)/.development
 
 .PHONY: demo test browser-test check-kernels coverage test-all lint bench docs clean
 
+# Modules are compiled when they are first imported: most never are.
+unexport PYTHONDONTWRITEBYTECODE
+INSTALL := $(if $(shell command -v uv),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --no-compile)
+
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wikitopics needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 
+# What kernels need comes first: they are compiled while the rest is installed.
 $(INSTALLED): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(INSTALL) networkx numba scikit-learn scipy tqdm
+	nice $(BIN)/python -m pipeline warm --threads 1 < /dev/null > /dev/null 2>&1 &
+	$(INSTALL) --editable .
 	touch $@
 
 $(DEVELOPMENT): pyproject.toml $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(INSTALL) --editable '.[dev]'
 	touch $@
 
 demo: $(INSTALLED)
@@ -32,15 +39,16 @@ demo: $(INSTALLED)
 	$(BIN)/python -m pipeline report demo
 
 test: $(DEVELOPMENT)
+	$(BIN)/python -m pipeline warm
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not browser"
 
 browser-test: $(DEVELOPMENT)
+	$(BIN)/python -m pipeline warm
 	$(BIN)/python -m pytest -n auto --dist loadfile -m browser
 
 KERNEL_TESTS := tests/models tests/evaluation tests/corpora/tokens/fast/test_convolution.py
 check-kernels: $(DEVELOPMENT)
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$(CURDIR)/build/checked-kernels" \
-		$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not browser" $(KERNEL_TESTS)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not browser" $(KERNEL_TESTS)
 	NUMBA_DISABLE_JIT=1 \
 		$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not browser" $(KERNEL_TESTS) \
 		@tests/compiled_only.txt

@@ -21,6 +21,7 @@ from pipeline.commands import (
     select,
     topics,
     train,
+    warm,
 )
 from pipeline.errors import DONE, Interrupted, exit_code_of, message_of
 from pipeline.interrupts import INTERRUPTED, raise_interrupted, signals_handled_by
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     *(download, train, select, evaluate, topics, report, infer),
-    *(reproduce, allocate, convert, cache),
+    *(reproduce, allocate, convert, cache, warm),
 )
 """Commands in the order of --help. They import numba, spaCy and scikit-learn only when they run, so
 that --help and a mistyped option are answered at once."""

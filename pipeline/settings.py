@@ -553,6 +553,15 @@ NOT_SHARED = ("topics", "run", "follow", "follow_after")
 
 
 @dataclass(frozen=True)
+class WarmSettings:
+    """`python -m pipeline warm`."""
+
+    GROUPS: ClassVar[Groups] = {"running": ("threads",)}
+
+    threads: int = setting(-1, "processes that compile; -1: one for each core", metavar="N")
+
+
+@dataclass(frozen=True)
 class NoSettings:
     """Settings of a command whose arguments say all: environment and file set nothing."""
 

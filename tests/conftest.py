@@ -28,6 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Results that fixtures of several tests compute, and those of the user, are none of a test's.
     config.stash[SESSION_CACHE] = tempfile.TemporaryDirectory(prefix="wikitopics-cache-")
     os.environ["WIKITOPICS_CACHE"] = config.stash[SESSION_CACHE].name
+    os.environ["WIKITOPICS_COMPILE_AHEAD"] = "0"  # tests that compile ahead say so
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

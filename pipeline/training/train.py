@@ -49,6 +49,7 @@ from pipeline.training.prevalence import is_starving, prevalence_in
 from pipeline.training.setting_checks import check_settings
 from pipeline.training.trainers import decided_eta, estimator_of, spec_of
 from pipeline.training.validation import ValidationChecks, validation_sample
+from pipeline.warming.background import compile_ahead
 
 logger = logging.getLogger(__name__)
 
@@ -110,8 +111,10 @@ def _train(run: RunDirectory, settings: TrainSettings, by: _By, compiled_before:
     if run.has_corpus and (run.checkpoint_path.exists() or not settings.follow):
         corpus = Corpus.load(run.corpus_path, mmap=True, checked=True)
     elif settings.follow:
+        compile_ahead(settings)
         settings, corpus = follow(run, settings, n_threads, by.clock)
     else:
+        compile_ahead(settings)
         settings = _begin(run, settings)
         corpus = _count(run, settings, n_threads, by.cluster)
     parts = split(corpus, settings.validation, settings.test)

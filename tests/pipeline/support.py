@@ -80,7 +80,7 @@ def clean_environment():
     return {
         name: text
         for name, text in os.environ.items()
-        if "WIKITOPICS_" not in name or name == "WIKITOPICS_CACHE"
+        if "WIKITOPICS_" not in name or name in {"WIKITOPICS_CACHE", "WIKITOPICS_COMPILE_AHEAD"}
     }
 
 

@@ -13,7 +13,7 @@ from tests.pipeline.support import TINY, call, command, finish, spawn, write_dum
 
 COMMANDS = (
     *("download", "train", "select", "evaluate", "topics", "infer"),
-    *("allocate", "reproduce", "convert", "cache"),
+    *("allocate", "reproduce", "convert", "cache", "warm"),
 )
 
 

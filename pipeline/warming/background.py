@@ -1,0 +1,85 @@
+"""Compilation of kernels in a process of its own, while a command downloads, reads and annotates.
+
+The process does what the command will do, with a few documents, and leaves the kernels in the
+cache; where the command needs one that is being compiled, it waits for it (`models.kernel_cache`).
+
+    python -m pipeline.warming.background TASK
+"""
+
+import json
+import os
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from llvmlite.binding import get_host_cpu_name
+from numba.core import config
+
+from corpora.worker_pool import available_cores
+from evaluation.methods import scoring_of
+from models.families import trainers
+from models.kernel_cache import cache_folder
+from pipeline.settings import TrainSettings
+from pipeline.training.trainers import spec_of
+
+VARIABLE = "WIKITOPICS_COMPILE_AHEAD"
+"""Environment variable that switches this off: 0."""
+_started: list[subprocess.Popen[bytes]] = []
+
+
+def compile_ahead(settings: TrainSettings) -> None:
+    """Start to compile the kernels of training, then those of scoring its topics.
+
+    Nothing starts if they are in the cache, if there is none, or on a single core. The process ends
+    by itself, maybe after the command; an interrupt from the terminal ends both.
+    """
+    if os.environ.get(VARIABLE) == "0" or vars(config)["DISABLE_JIT"] or available_cores() == 1:
+        return
+    task = task_of(settings)
+    mark = mark_of(task)
+    if mark is None or mark.exists():
+        return
+    _started.append(_start([sys.executable, "-m", "pipeline.warming.background", task]))
+
+
+def _start(command: list[str]) -> subprocess.Popen[bytes]:
+    null = subprocess.DEVNULL
+    return subprocess.Popen(command, stdin=null, stdout=null, stderr=null)  # noqa: S603 - our own
+
+
+def task_of(settings: TrainSettings) -> str:
+    """Return what decides which kernels training needs, as JSON."""
+    spec = spec_of(settings)
+    values = {name: getattr(settings, name) for name in spec.settings}
+    return json.dumps({"trainer": spec.name, "topics": settings.topics, "settings": values})
+
+
+def mark_of(task: str) -> Path | None:
+    """Return the file that says that the kernels of a task are cached; None without a cache."""
+    folder = cache_folder()
+    name = f"{get_host_cpu_name()} {task}"
+    return folder and folder / f"done-{sha256(name.encode()).hexdigest()[:16]}"
+
+
+def compile_kernels(task: str) -> None:
+    """Compile the kernels of a task, those of training first."""
+    from pipeline.warming import recipes  # noqa: PLC0415 - takes a second
+
+    asked: dict[str, Any] = json.loads(task)
+    spec = next(each for each in trainers() if each.name == asked["trainer"])
+    settings = {**asked["settings"], "topics": asked["topics"], "max_passes": 2, "seed": 0}
+    trainer = spec.build(settings, 1).set_params(**spec.quick)
+    scoring = scoring_of(recipes.train(trainer, max(recipes.N_DOCUMENTS, asked["topics"])))
+    os.nice(5)  # what follows is for the next command
+    for method in (scoring.default, *scoring.shown):
+        recipes.score(scoring.topics, method)
+    recipes.describe(scoring.topics)
+    mark = mark_of(task)
+    if mark is not None:
+        mark.touch()
+
+
+if __name__ == "__main__":
+    compile_kernels(sys.argv[1])

@@ -1,0 +1,133 @@
+"""Recipes: small uses of models and estimators, each of which compiles all kernels of one of them.
+
+They come from the registries of families, so that the kernels of a new family are compiled too.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from evaluation import certify, log_likelihood, log_marginal, topic_distances
+from evaluation.allocation.log_marginal import MARGINAL_METHODS
+from evaluation.family import Scoring
+from evaluation.methods import SCORINGS, scoring_of
+from models.allocation.model import AllocationModel
+from models.families import FAMILIES, trainers
+from models.family import Trainer, TrainerSpec
+from models.topics import TopicWords
+from pipeline.training.validation import validation_of
+
+N_TOPICS, N_DOCUMENTS, N_WORDS = 3, 40, 10
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A small computation, and its name for people."""
+
+    name: str
+    run: Callable[[], object]
+
+
+def all_recipes() -> list[Recipe]:
+    """Return the recipes of every trainer in each of its ways, and of every estimator."""
+    marginals = [
+        Recipe(f"marginal likelihood, {method}", partial(score_table, method))
+        for method in MARGINAL_METHODS
+    ]
+    training = [
+        Recipe(f"training, {spec.name}{_text(way)}", partial(train_by, spec, way))
+        for spec in trainers()
+        for way in ({}, *spec.ways)
+    ]
+    scoring = [recipe for each in SCORINGS for recipe in scoring_recipes(each)]
+    return [*training, *scoring, *marginals]
+
+
+def scoring_recipes(scoring: Scoring) -> list[Recipe]:
+    """Return the recipes of all estimators of topics of a kind."""
+    kind = scoring.topics
+    recipes = [
+        Recipe(f"{method.name}, {kind.__name__}", partial(score, kind, method.name))
+        for method in scoring.methods
+    ]
+    recipes.append(Recipe(f"description, {kind.__name__}", partial(describe, kind)))
+    if scoring.simulate is not None:
+        recipes.append(Recipe(f"certificate, {kind.__name__}", partial(certify_method, kind)))
+    return recipes
+
+
+def train_by(spec: TrainerSpec, way: Mapping[str, Any]) -> TopicWords:
+    """Train by one of the ways of a trainer."""
+    return train(spec.estimator(N_TOPICS, **parameters_of(spec, way), random_state=0))
+
+
+def parameters_of(spec: TrainerSpec, way: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a quick training by one of the ways of a trainer."""
+    chosen = {name: each for name, each in spec.chosen_by.items() if name in spec.settings}
+    return {**spec.quick, **chosen, **way}
+
+
+def train(estimator: Trainer, n_docs: int = N_DOCUMENTS) -> TopicWords:
+    """Train on a few documents, and use the topics as the command `train` does."""
+    counts = documents(n_docs)
+    for _ in estimator.iterate(counts):
+        pass
+    topics = estimator.topics_
+    validation_of(topics, counts[:5], 1)
+    topics.proportions(counts)  # for the prevalence
+    return topics
+
+
+def score(kind: Any, method: str) -> None:
+    """Score a few documents by one method."""
+    log_likelihood(topics_of(kind), documents()[:3], method, n_samples=2, random_state=0)
+
+
+def certify_method(kind: Any) -> None:
+    """Certify the first method that can be."""
+    topics = topics_of(kind)
+    unbiased = [each.name for each in scoring_of(topics).methods if each.is_unbiased]
+    certify(topics, documents()[:5], unbiased[0], n_samples=2, random_state=0)
+
+
+def describe(kind: Any) -> None:
+    """Compute what is said about topics besides likelihoods."""
+    topics, counts = topics_of(kind), documents()
+    topic_distances(topics.topic_word)
+    topics.proportions(counts)
+
+
+def score_table(method: str) -> None:
+    """Score a small table by one method."""
+    model = AllocationModel.nmf(3, 3, 2)
+    for n_moves in (0, 1):
+        log_marginal(
+            model, np.eye(3), method, n_particles=4, n_repeats=2, n_moves=n_moves, random_state=0
+        )
+
+
+@cache
+def topics_of(kind: type[TopicWords]) -> TopicWords:
+    """Return topics of a kind, by the first trainer that learns such."""
+    for family in FAMILIES:
+        if kind in family.topics.values():
+            for spec in family.trainers:
+                topics = train_by(spec, {})
+                if isinstance(topics, kind):
+                    return topics
+    raise TypeError(f"no trainer learns topics of the kind {kind.__name__}")
+
+
+def documents(n_docs: int = N_DOCUMENTS) -> sparse.csr_array:
+    """Return counts (D, V) of which each document has a token, and none of more than a few."""
+    counts = np.random.default_rng(0).poisson(0.8, size=(n_docs, N_WORDS)).astype(np.int32)
+    counts[:, 0] += counts.sum(axis=1) == 0
+    return sparse.csr_array(counts)
+
+
+def _text(way: Mapping[str, Any]) -> str:
+    return "".join(f", {name} {value}" for name, value in way.items())

@@ -1,0 +1,63 @@
+"""Kernels compile while a command reads."""
+
+import pytest
+
+from models.families import trainers
+from pipeline.settings import TrainSettings
+from pipeline.warming import background
+from pipeline.warming.background import VARIABLE, compile_ahead, compile_kernels, mark_of, task_of
+from tests.pipeline.support import call
+
+
+@pytest.fixture
+def started(monkeypatch, tmp_path):
+    """Processes that are started, without marks of earlier ones."""
+    commands = []
+    monkeypatch.setenv(VARIABLE, "1")
+    monkeypatch.setattr(background, "available_cores", lambda: 2)
+    monkeypatch.setattr(background, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(background, "_start", commands.append)
+    return commands
+
+
+SETTINGS = [TrainSettings(model=spec.model, topics=4, **spec.chosen_by) for spec in trainers()]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=[spec.name for spec in trainers()])
+def test_the_process_runs_a_small_training_and_leaves_a_mark(started, settings):
+    compile_ahead(settings)
+    assert [each[1:3] for each in started] == [["-m", "pipeline.warming.background"]]
+    assert not mark_of(task_of(settings)).exists()
+    compile_kernels(started[0][3])
+    assert mark_of(task_of(settings)).exists()
+    compile_ahead(settings)
+    assert len(started) == 1, "all is compiled"
+
+
+def test_settings_that_take_other_kernels_are_another_task(started):
+    for settings in (SETTINGS[0], TrainSettings(model="gibbs", sampler="exact-sparse", topics=4)):
+        mark_of(task_of(settings)).touch()
+    compile_ahead(TrainSettings(model="gibbs", sampler="exact-sparse", topics=4, seed=3))
+    assert started == []
+    compile_ahead(TrainSettings(model="gibbs", sampler="exact-dense", topics=4))
+    assert len(started) == 1
+
+
+@pytest.mark.parametrize("reason", ["variable", "one core", "no cache", "no compiler"])
+def test_nothing_starts_where_it_is_of_no_use(started, monkeypatch, reason):
+    if reason == "variable":
+        monkeypatch.setenv(VARIABLE, "0")
+    elif reason == "one core":
+        monkeypatch.setattr(background, "available_cores", lambda: 1)
+    elif reason == "no cache":
+        monkeypatch.setattr(background, "cache_folder", lambda: None)
+    else:
+        monkeypatch.setitem(vars(background.config), "DISABLE_JIT", 1)
+    compile_ahead(SETTINGS[0])
+    assert started == []
+
+
+def test_the_command_compiles_what_is_missing(tmp_path):
+    result = call("warm", "--json", cwd=tmp_path).result
+    assert result["kernels"] > 150
+    assert 1e7 < result["bytes"] < 5e7
