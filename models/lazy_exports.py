@@ -37,8 +37,10 @@ def lazy_exports(
 
     def import_name(name: str) -> Any:
         if name in former:
-            message = f"{package}.{name} is now {former[name]}"
-            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            asker = sys._getframe(1).f_globals["__name__"]  # noqa: SLF001
+            if asker != "importlib._bootstrap":  # `from package import name` asks twice
+                message = f"{package}.{name} is now {former[name]}"
+                warnings.warn(message, DeprecationWarning, stacklevel=2)
             return getattr(sys.modules[package], former[name])
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")

@@ -49,7 +49,7 @@ The list of the articles, one a line, with all of these particulars and the text
 
     python -m pipeline download --output DIR --export FILE.jsonl
 
-where DIR is this directory. This file is written anew when articles of a further source are stored.
+where DIR is this directory. This file is rewritten when articles of a further source are stored.
 """
 
 

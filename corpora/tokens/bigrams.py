@@ -178,8 +178,8 @@ class Bigrams:
         return np.array(taken, dtype=np.int64)
 
     def save(self, path: PathLike) -> None:
-        """Write the rule, if there is one, and lines of word, word and score, parted by tabs, whole
-        or not at all. Raises ValueError if a word holds a tab or the end of a line.
+        """Write the rule, if there is one, and tab-separated lines of word, word and score, whole or
+        not at all. Raises ValueError if a word holds a tab or the end of a line.
         """
         lines = []
         if self.patterns is not None or self.within_chunks:
@@ -206,7 +206,7 @@ class Bigrams:
                 scores[a, b] = float(score[: score.index("\n")])
             except ValueError as error:
                 raise CorpusFormatError(
-                    f"{path}, line {number}: expected two words and a score parted by tabs, or in "
+                    f"{path}, line {number}: expected two words and a score, tab-separated, or in "
                     f"the first line {RULE}, a tab and a rule"
                 ) from error
         return cls(scores, **rule)

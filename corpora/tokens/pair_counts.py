@@ -186,7 +186,7 @@ class _KeyCounts:
         self.clear()
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Begin again."""
         self._keys = np.zeros(0, dtype=np.int64)
         self._counts = np.zeros(0, dtype=np.int64)
         self._waiting: list[tuple[NDArray[np.int64], NDArray[np.integer]]] = []

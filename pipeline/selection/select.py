@@ -83,7 +83,7 @@ def topic_numbers(text: str) -> list[int]:
     for part in parts:
         if not (part.isascii() and part.lstrip("+-").isdigit()):
             raise UsageError(
-                f"--topics must be whole numbers parted by commas, such as 5,10,20; found {part!r}"
+                f"--topics must be whole numbers and commas, such as 5,10,20; found {part!r}"
             )
         numbers.append(int(part))
         if numbers[-1] < 1:

@@ -58,7 +58,7 @@ class Checkpoint:
             return cls(corpus_hash)
         header, arrays = read_arrays(path, KIND)
         if header.get("corpus_hash") not in (corpus_hash, stream_hash or corpus_hash):
-            raise ModelFormatError(f"{path} belongs to another corpus: delete it to start anew")
+            raise ModelFormatError(f"{path} belongs to another corpus: delete it to start again")
         try:
             best = None
             if f"{BEST}topic_word" in arrays:

@@ -227,7 +227,7 @@ def _learn(
                 and checkpoint.best_look is not None
                 and checkpoint.best_look == len(checkpoint.metrics) - 1
             ):
-                logger.info("validation was still improving: more --max-passes may be worth while")
+                logger.info("validation was still improving: more --max-passes may help")
         checkpoint.stopped = True
         checkpoint.save(run.checkpoint_path)
     if keeping.deferred.signal_number is not None:

@@ -221,7 +221,7 @@ def test_a_checkpoint_of_another_corpus_is_refused(tiny):
     (tiny / "runs/tiny/model.npz").unlink()
     shutil.copy(tiny / "runs/other/checkpoints/latest.npz", tiny / "runs/tiny/checkpoints")
     error = call("train", "--run", "tiny", cwd=tiny).failed(3)
-    assert "latest.npz belongs to another corpus: delete it to start anew" in error
+    assert "latest.npz belongs to another corpus: delete it to start again" in error
     (tiny / "runs/tiny/checkpoints/latest.npz").unlink()
     trained("--run", "tiny", cwd=tiny)
 

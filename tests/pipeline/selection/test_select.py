@@ -275,7 +275,7 @@ def test_the_table_for_people(selected):
     [
         ("--topics ''", "--topics needs numbers of topics, such as 5,10,20"),
         ("--topics ,", "--topics needs numbers of topics"),
-        ("--topics 5,,6", "whole numbers parted by commas, such as 5,10,20; found ''"),
+        ("--topics 5,,6", "whole numbers and commas, such as 5,10,20; found ''"),
         ("--topics 5,ten", "found 'ten'"),
         ("--topics 5,1.5", "found '1.5'"),
         ("--topics 5,0", "--topics must be at least 1 each, found 0"),
