@@ -178,8 +178,8 @@ class Bigrams:
         return np.array(taken, dtype=np.int64)
 
     def save(self, path: PathLike) -> None:
-        """Write the rule, if there is one, and tab-separated lines of word, word and score, whole or
-        not at all. Raises ValueError if a word holds a tab or the end of a line.
+        """Write the rule, if there is one, and tab-separated lines of word, word and score, whole
+        or not at all. Raises ValueError if a word holds a tab or the end of a line.
         """
         lines = []
         if self.patterns is not None or self.within_chunks:
