@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.reference_counts import reference_counts
 from models import GibbsLDA
-from models.gibbs.sweep import SAMPLERS
+from models.gibbs.state import SAMPLERS
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -1,13 +1,13 @@
 """No kernel is taken from the cache that was compiled from other sources, or otherwise."""
 
 import ast
+import json
 import os
 import shutil
 import subprocess
 import sys
 import time
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -54,9 +54,48 @@ def tree(tmp_path):
     return tmp_path
 
 
+FORKING = """
+import json, os, sys, traceback
+import numba, numpy
+for line in sys.stdin:
+    folder, code, environment, output = json.loads(line)
+    child = os.fork()
+    if not child:
+        with open(output, "w") as file:
+            os.dup2(file.fileno(), 1), os.dup2(file.fileno(), 2)
+        os.environ.clear(), os.environ.update(environment), os.chdir(folder)
+        sys.path[:0] = ["", *environment.get("PYTHONPATH", "").split(os.pathsep)]
+        sys.dont_write_bytecode = True
+        numba.core.config.reload_config()
+        status = 1
+        try:
+            exec(code, {"__name__": "__main__"})
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        sys.stdout.flush(), sys.stderr.flush(), os._exit(status)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+"""A process that has imported numba, of which each line of its input makes a new process."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forking():
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", FORKING], env=environment, **pipes) as process:
+        FORKED.append(process)
+        yield
+        FORKED.clear()
+        process.stdin.close()
+
+
+FORKED = []
+
+
 def run(folder, code=RUN, n=4, **variables):
     """The sum that a new process computes, and how many of its kernels were in the cache."""
-    total, hits = output_of(folder, code, n, **variables).stdout.split()
+    total, hits = output_of(folder, code, n, **variables).split()[-2:]
     return float(total), int(hits)
 
 
@@ -64,15 +103,18 @@ def output_of(folder, code=RUN, n=4, **variables):
     """What a new process prints.
     Python's own cache is left out: it takes a file of the same second and size for the same.
     """
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
+    (process,) = FORKED
+    output = folder / "output"
+    task = (str(folder), code.format(n=n), environment_of(folder) | variables, str(output))
+    print(json.dumps(task), file=process.stdin, flush=True)
+    if int(process.stdout.readline()):
+        raise RuntimeError(output.read_text())
+    return output.read_text()
+
+
+def environment_of(folder):
     home = {"XDG_CACHE_HOME": str(folder / "home"), "HOME": str(folder / "home")}
-    environment |= {"PYTHONDONTWRITEBYTECODE": "1"} | home | variables
-    command = [sys.executable, "-c", code.format(n=n)]
-    settings = {"capture_output": True, "text": True}
-    done = subprocess.run(command, cwd=folder, env=environment, check=False, **settings)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return done
+    return {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")} | home
 
 
 def cached(folder):
@@ -195,7 +237,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(tree, mode, place):
     (folder / place).chmod(mode)
     code = "import logging\nlogging.basicConfig()\n" + RUN
     assert run(tree, code) == (11.0, 0)
-    assert "belongs to another user, or others may write to it" in output_of(tree, code).stderr
+    assert "belongs to another user, or others may write to it" in output_of(tree, code)
     (folder / place).chmod(0o755)
     assert run(tree) == (11.0, 1)
 
@@ -231,11 +273,12 @@ def test_a_folder_that_is_read_only_is_read(tree):
 
 def test_processes_at_the_same_time_compile_a_kernel_once(tree):
     """Each waits for the one that began, and loads what it saved."""
-    code = "import time\ntime.sleep(max(0, {start} - time.time()))\n" + RUN
-    start = time.time() + 2
-    with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda _: run(tree, code.replace("{start}", str(start))), range(4)))
-    assert sorted(results) == [(11.0, 0), (11.0, 1), (11.0, 1), (11.0, 1)]
+    wait = f"import time, numba\ntime.sleep(max(0, {time.time() + 3} - time.time()))\n"
+    command = [sys.executable, "-c", wait + RUN.format(n=4)]
+    settings = {"cwd": tree, "env": environment_of(tree), "stdout": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen(command, **settings) for _ in range(4)]
+    results = [process.communicate()[0].split() for process in processes]
+    assert sorted(results) == [["11.0", "0"], *[["11.0", "1"]] * 3]
     assert len(cached(tree)) == 2
 
 

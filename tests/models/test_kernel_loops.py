@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[2]
 SEQUENTIAL = {
     "add_token": "whole numbers",
     "add_token_of_two": "a sum of two terms, not over the loop",
-    "document_of": "whole numbers",
     "resample_multinomial": "each sum so far is stored",
     "exp_of_differences": "one array, which cannot overlap itself",
     "fill_series": "each product so far is used",
