@@ -42,8 +42,6 @@ CHECKED_QUICKLY = ("online", "unigrams")
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A trainer with settings."""
-
     spec: TrainerSpec
     settings: Mapping[str, Any]
     way: str = ""
@@ -52,7 +50,6 @@ class Case:
         return f"{self.spec.name}{self.way}"
 
     def build(self, n_topics: int = 3, **settings: Any) -> Trainer:
-        """A new estimator, with some settings changed."""
         chosen = {k: v for k, v in self.spec.chosen_by.items() if k in self.spec.settings}
         return self.spec.estimator(
             **{"n_topics": n_topics, "random_state": 0, **chosen, **self.settings, **settings}
@@ -101,7 +98,6 @@ def training_counts(n_docs=40, n_words=10, seed=0):
 
 
 def gamma_poisson_of(topic_word, prior):
-    """Topics of unequal weight."""
     rng = np.random.default_rng(7)
     weight = np.asarray(topic_word) * rng.uniform(1.0, 9.0, (len(prior), 1))
     return GammaPoissonTopics(weight, prior, rng.uniform(0.2, 0.8, len(prior)))

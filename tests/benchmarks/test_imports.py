@@ -1,5 +1,3 @@
-"""Every benchmark finds what it imports from the packages."""
-
 import importlib
 from pathlib import Path
 

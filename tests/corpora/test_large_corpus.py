@@ -1,5 +1,3 @@
-"""Memory does not grow with the number of documents: bigrams, vocabulary and counts stream."""
-
 import json
 import subprocess
 import sys

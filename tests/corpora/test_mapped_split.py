@@ -1,5 +1,3 @@
-"""Parts of a large corpus on disk: the same as in memory, whole or not there."""
-
 import os
 import shutil
 import threading

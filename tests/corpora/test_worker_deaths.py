@@ -1,5 +1,3 @@
-"""Deaths of workers, by real kills: nothing is lost, comes twice or waits for ever."""
-
 import os
 import signal
 import threading

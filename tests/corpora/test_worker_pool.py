@@ -1,5 +1,3 @@
-"""Order, laziness, errors and prompt ends of the worker pool, with real processes and signals."""
-
 import multiprocessing
 import os
 import signal
@@ -176,7 +174,6 @@ def start(program, tmp_path):
 
 
 def _heed_interrupts():
-    """Undo what a shell does to processes that it starts in the background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

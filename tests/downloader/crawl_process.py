@@ -36,7 +36,6 @@ def polite_api(url, pace, per_minute, per_second, *, impatient):
 
 
 def source_of(api, name, what, text, batch):
-    """A source by name."""
     if name == "random":
         return RandomPages(api, text, batch)
     if name == "titles":

@@ -17,7 +17,6 @@ class Request:
 
 
 def http(body=b"", status="200 OK", **headers):
-    """An answer with a right Content-Length, unless another one is given."""
     lines = {"Content-Length": str(len(body))}
     lines |= {name.replace("_", "-").title(): value for name, value in headers.items()}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())

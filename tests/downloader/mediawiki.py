@@ -194,7 +194,6 @@ class MediaWiki:
 
 
 def export_of(pages):
-    """Pages as MediaWiki imports them."""
     lines = ['<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11">']
     formats = {"json": "application/json", "css": "text/css"}
     lines += (
@@ -251,7 +250,6 @@ def strange_pages():
 
 
 def missing_packages():
-    """Whether the packages that `NEEDED` names are not there."""
     if shutil.which("php") is None or not (CODE / "api.php").exists():
         return True
     listed = subprocess.run(["php", "-m"], capture_output=True, text=True, check=False).stdout
@@ -259,7 +257,6 @@ def missing_packages():
 
 
 def free_port():
-    """A port that nobody listens to."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]

@@ -35,8 +35,6 @@ def made_up_pieces(seed=7):
 
 
 class SyntheticWiki:
-    """The pages, and the answers about them."""
-
     def __init__(self, n_pages):
         self.n_pages = n_pages
         self.pieces = made_up_pieces()

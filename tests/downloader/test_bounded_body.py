@@ -1,5 +1,3 @@
-"""Unpacking gives the bytes that were packed, however they were cut up on the way, or an error."""
-
 import gzip
 from contextlib import suppress
 

@@ -14,22 +14,18 @@ KINDS_AND_METHODS = [(scoring.topics, name) for scoring in SCORINGS for name in 
 
 
 def scoring_for(kind):
-    """How topics of a kind are scored."""
     return next(each for each in SCORINGS if each.topics is kind)
 
 
 def method_of(kind, name):
-    """The method of a kind of topics."""
     return scoring_for(kind).method(name)
 
 
 def names_of(kind):
-    """Names of the methods of a kind of topics."""
     return scoring_for(kind).names
 
 
 def identify(value):
-    """The id of a parameter of a test."""
     return value if isinstance(value, str) else value.__name__
 
 

@@ -1,5 +1,3 @@
-"""Certificates: right estimators get them, wrong ones do not, and what they say adds up."""
-
 import dataclasses
 import math
 

@@ -1,5 +1,3 @@
-"""Differences of models, and several against the best: by hand, and by simulation."""
-
 import math
 
 import numpy as np

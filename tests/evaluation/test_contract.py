@@ -46,7 +46,6 @@ def assert_same(found, expected):
 
 
 def log_empty(kind, convention):
-    """Log-probability of a document of no tokens."""
     if convention != "bag-and-length":
         return 0.0
     return scoring_for(kind).log_length(model_of(kind), np.array([0]))[0]

@@ -1,5 +1,3 @@
-"""The same estimate of sequences, bags, and bags and lengths."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Blocks of scores in any order come to what the whole is."""
-
 from dataclasses import replace
 from itertools import pairwise
 

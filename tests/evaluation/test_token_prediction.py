@@ -1,5 +1,3 @@
-"""Predictions of both families: exact ones are distributions, plug-in ones only near them."""
-
 import itertools
 
 import numpy as np

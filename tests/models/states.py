@@ -5,7 +5,6 @@ from numpy.testing import assert_array_equal
 
 
 def carried(state):
-    """The state as a file of arrays gives it back."""
     arrays = {name: np.asarray(value) for name, value in vars(state).items()}
     return type(state)(**{n: v.item() if v.ndim == 0 else v.copy() for n, v in arrays.items()})
 

@@ -72,7 +72,6 @@ def assert_same_training(found, expected):
 
 
 def learners(estimator):
-    """Methods that learn from data."""
     return [getattr(estimator, name) for name in ("fit", "partial_fit") if hasattr(estimator, name)]
 
 
@@ -179,7 +178,6 @@ FORMS = {
 
 
 def arrays_in(counts):
-    """Arrays that a matrix is stored in."""
     if not sparse.issparse(counts):
         return [np.asarray(counts)]
     names = ("data", "indices", "indptr", "row", "col")

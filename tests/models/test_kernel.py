@@ -1,5 +1,3 @@
-"""What kernels are given, one kind of array whatever the caller has; and what compiling costs."""
-
 import logging
 import os
 import subprocess

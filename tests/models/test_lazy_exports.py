@@ -1,5 +1,3 @@
-"""Public names of `models` and `evaluation`: all are there, and none is imported before its use."""
-
 import pkgutil
 import subprocess
 import sys

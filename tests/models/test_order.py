@@ -1,5 +1,3 @@
-"""Order of values, against numpy's functions."""
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -117,6 +117,5 @@ def conditional_by_partitions(y, shape, success):
 
 
 def simulated_documents(topic_word, shape, probability, n_docs, rng):
-    """Counts (D, V), with those without tokens."""
     scale = np.asarray(probability) / (1 - np.asarray(probability))
     return rng.poisson(rng.gamma(shape, scale, (n_docs, len(shape))) @ np.asarray(topic_word))

@@ -9,7 +9,6 @@ import math
 
 
 def bags(n_words, length):
-    """All counts (V,) of so many tokens."""
     if n_words == 1:
         yield (length,)
         return
@@ -34,7 +33,6 @@ def log_bag_weight(node, interactions, counts, half_length=math.inf):
 
 
 def log_sum(logs):
-    """log Σ exp."""
     largest = max(logs)
     return largest + math.log(math.fsum(math.exp(value - largest) for value in logs))
 

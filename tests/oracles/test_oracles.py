@@ -1,5 +1,3 @@
-"""The oracles against each other and against what can be worked out by hand."""
-
 import math
 
 import numpy as np

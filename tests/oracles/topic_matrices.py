@@ -63,7 +63,6 @@ def greatest_gain(topics, Z):
 
 
 def all_matrices(x, n_topics):
-    """Every topic matrix (V, K) of counts x (V,)."""
     rows = [
         [row for row in itertools.product(range(int(n) + 1), repeat=n_topics) if sum(row) == n]
         for n in x

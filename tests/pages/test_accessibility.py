@@ -1,5 +1,3 @@
-"""The page is usable by all: axe finds nothing, nothing sticks out, the focus is seen."""
-
 import itertools
 
 import pytest

@@ -1,5 +1,3 @@
-"""Titles, words and addresses that would be markup, script or tricks are text and nothing else."""
-
 import re
 from itertools import cycle
 

@@ -1,5 +1,3 @@
-"""Pages that the commands write, in a browser: of a run, of an `allocate`, of reproductions."""
-
 import json
 
 import pytest

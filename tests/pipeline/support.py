@@ -51,7 +51,6 @@ class Outcome:
         return self
 
     def failed(self, code=2):
-        """The error, if the command ended by this code."""
         assert self.code == code, self
         return self.error
 

@@ -1,5 +1,3 @@
-"""What cannot work ends at once, in one line that says what to do, and with the right exit code."""
-
 import bz2
 import gzip
 import json

@@ -1,5 +1,3 @@
-"""Command line over environment over file over default; every mistake is named."""
-
 from dataclasses import fields
 from pathlib import Path
 

@@ -68,8 +68,6 @@ class UnigramMixture(TopicWords):
 
 @dataclass
 class UnigramMixtureState:
-    """The topics, and how far training is."""
-
     topic_word: Floats
     share: Floats
     seed: int
@@ -78,8 +76,6 @@ class UnigramMixtureState:
 
 
 class EMStep(NamedTuple):
-    """Documents and iterations so far."""
-
     n_documents: int
     n_passes: float
 

@@ -75,7 +75,6 @@ def articles(path, text="auto"):
 
 
 def read_until_error(path):
-    """Ids before the error, and the error."""
     found = []
     with pytest.raises(CorpusFormatError) as caught:
         found.extend(read_document(record).page_id for record in read_records(path))

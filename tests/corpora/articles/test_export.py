@@ -1,5 +1,3 @@
-"""Exports hold every article once, in the formats that their names say, or do not appear at all."""
-
 import bz2
 import gzip
 import json

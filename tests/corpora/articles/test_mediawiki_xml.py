@@ -154,7 +154,6 @@ def test_memory_is_bounded(write):
 
 
 def read_until_error(path):
-    """Titles before the error, and the error."""
     found = []
     with pytest.raises(errors.CorpusFormatError) as caught:
         found.extend(article.title for article in read_articles(path))

@@ -1,5 +1,3 @@
-"""The writer: when it commits, and that nothing is lost or doubled whenever it is stopped."""
-
 import os
 import random
 import signal
@@ -218,8 +216,6 @@ def test_old_compression_is_read_and_goes_on(tmp_path, monkeypatch):
 
 
 class Interrupter:
-    """Raises KeyboardInterrupt at the n-th line that runs in the modules that write."""
-
     FILES = frozenset(
         str(PROJECT / "corpora" / name)
         for name in (

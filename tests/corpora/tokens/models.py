@@ -15,7 +15,6 @@ def all_nouns(language="en"):
 
 
 def save_all_nouns(directory):
-    """The path of the saved model."""
     path = directory / "all_nouns"
     all_nouns().to_disk(path)
     return str(path)

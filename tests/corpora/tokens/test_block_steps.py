@@ -1,5 +1,3 @@
-"""Counting block by block, anywhere and in any order, comes to what counting all at once does."""
-
 import pickle
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The fast annotator against `nlp.pipe`."""
-
 from unittest import mock
 
 import numpy as np

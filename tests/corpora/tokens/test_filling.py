@@ -1,5 +1,3 @@
-"""An article that kills its worker is found, passed over and recorded; the rest goes on."""
-
 from pathlib import Path
 
 import pytest

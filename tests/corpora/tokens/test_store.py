@@ -1,5 +1,3 @@
-"""The token store: only what is missing is made, one writer, the same bits however it is filled."""
-
 import json
 import os
 import shutil

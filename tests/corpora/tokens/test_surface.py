@@ -1,5 +1,3 @@
-"""Where words stand in a text, against texts made of known parts and against spaCy's tokens."""
-
 from functools import cache
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""The exact marginal likelihood against enumeration, published values and laws."""
-
 import itertools
 import json
 import math

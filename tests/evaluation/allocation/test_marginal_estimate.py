@@ -1,5 +1,3 @@
-"""How repeats of an unbiased estimate become one."""
-
 import math
 
 import numpy as np

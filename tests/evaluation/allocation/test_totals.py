@@ -1,5 +1,3 @@
-"""The number of tokens when some counts were never written down."""
-
 import functools
 import itertools
 import json

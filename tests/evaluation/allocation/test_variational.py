@@ -1,5 +1,3 @@
-"""The bound of variational Bayes: published values, and what an estimate says of itself."""
-
 import json
 
 import numpy as np

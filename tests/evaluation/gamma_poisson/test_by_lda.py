@@ -1,5 +1,3 @@
-"""LDA's estimators of tilted topics: as exact, unbiased or bounding as they are for LDA."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Direct sampling is unbiased, and knows how sure it is where it has seen enough."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The exact likelihood against sums over partitions, quadrature, and the laws of probability."""
-
 import itertools
 import json
 

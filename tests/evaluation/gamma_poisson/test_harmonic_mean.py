@@ -1,5 +1,3 @@
-"""The harmonic mean: right where a chain sees everything, too high where it does not."""
-
 import math
 
 import numpy as np

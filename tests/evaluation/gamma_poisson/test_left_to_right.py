@@ -1,5 +1,3 @@
-"""The left-to-right sampler against plain loops, quadrature, and misprints."""
-
 import math
 
 import numpy as np

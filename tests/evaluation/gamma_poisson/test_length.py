@@ -1,5 +1,3 @@
-"""The distribution of lengths against SciPy's, and where numbers get large."""
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

@@ -1,5 +1,3 @@
-"""Simulated documents and their topics have their distribution, and certificates hold."""
-
 import numpy as np
 import pytest
 from scipy import stats

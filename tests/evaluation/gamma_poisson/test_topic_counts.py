@@ -1,5 +1,3 @@
-"""The parts of a Gibbs sweep: each is drawn from what it should be drawn from."""
-
 import math
 
 import numpy as np

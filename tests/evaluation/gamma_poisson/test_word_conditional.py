@@ -1,5 +1,3 @@
-"""A word's count given topic counts of others: against sums over all partitions."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Annealed importance sampling in both directions against exact values, and as an estimator."""
-
 import math
 from functools import cache
 

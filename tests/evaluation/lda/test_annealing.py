@@ -1,5 +1,3 @@
-"""The kernels of annealed importance sampling, each alone."""
-
 import itertools
 import math
 
@@ -20,7 +18,6 @@ def document_of(model, tokens):
 
 
 def packed_law(model, tokens, t):
-    """All assignments, and their exact probabilities f_t / Z_t."""
     states, weight = list(itertools.product(range(model.n_topics), repeat=len(tokens))), []
     for z in states:
         value = math.prod(model.topic_word[k, w] for k, w in zip(z, tokens, strict=True))

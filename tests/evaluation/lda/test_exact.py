@@ -25,7 +25,6 @@ def exact_of(model, counts, **settings):
 
 
 def one(model, counts):
-    """The exact log-probability of one document."""
     return exact_of(model, [counts]).log_likelihood[0]
 
 
@@ -225,7 +224,6 @@ def test_floating_point_alone_would_lose_it(monkeypatch):
 
 
 def logs_used(monkeypatch):
-    """Whether each call of the filter was in logarithms."""
     used = []
 
     def record(*arguments):

@@ -1,5 +1,3 @@
-"""Alias tables, and weights whose mean and mean square are known by enumeration."""
-
 import itertools
 import math
 
@@ -20,7 +18,6 @@ def table(q):
 
 
 def probabilities(cut, alias):
-    """Of each topic, by the table."""
     n = len(cut)
     kept = cut - np.arange(n)
     return (kept + np.bincount(alias, 1 - kept, minlength=n)) / n

@@ -1,5 +1,3 @@
-"""The left-to-right samplers against plain loops, exact enumeration, and the trap in the paper."""
-
 import itertools
 import math
 

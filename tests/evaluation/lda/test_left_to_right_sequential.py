@@ -1,5 +1,3 @@
-"""Unbiased for p with any number of particles, and as sure as it says."""
-
 import subprocess
 import sys
 
@@ -186,7 +184,6 @@ def test_lookahead_counts_are_left_out_where_they_harm():
     base, words = rng.dirichlet(np.full(60, 0.1), 2), np.arange(60, dtype=np.int32)
 
     def shares(topic_word, alpha):
-        """How often each kind of look-ahead counts is taken."""
         n = np.random.default_rng(1).multinomial(150, [0.5, 0.5] @ base) + 1
         arrangement = arrange(read_only(topic_word.T), words, n, read_only(alpha))
         assert (arrangement.lookahead_counts[:2, 0].sum(axis=1) > 5).all()

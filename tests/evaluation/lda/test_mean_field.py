@@ -1,5 +1,3 @@
-"""Importance sampling from the mean field: its distribution, and that it is unbiased."""
-
 import itertools
 import math
 
@@ -56,7 +54,6 @@ def naive_mean_field(word_topic, word_of, alpha, second_order, n_cycles):
 
 
 def mean_field_of(word_topic, n, alpha, second_order, n_cycles):
-    """From the start that the estimators have."""
     start = independent_start(word_topic, alpha)
     return mean_field(word_topic, n, alpha, start, second_order, n_cycles)
 
@@ -106,7 +103,6 @@ def test_it_is_positive_wherever_the_word_is_possible(second_order, alpha):
 
 
 def z_of(ratios):
-    """How many standard errors the mean of estimate / truth is from 1."""
     return abs(ratios.mean() - 1) / (ratios.std(ddof=1) / math.sqrt(len(ratios)))
 
 

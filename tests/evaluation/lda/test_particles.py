@@ -1,5 +1,3 @@
-"""The steps of a particle against plain enumeration of the topics of a group of tokens."""
-
 import itertools
 import math
 

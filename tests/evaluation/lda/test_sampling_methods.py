@@ -1,5 +1,3 @@
-"""What all methods that sample topics of a document's tokens have in common, at their limits."""
-
 import math
 
 import numpy as np

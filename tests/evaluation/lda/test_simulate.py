@@ -1,5 +1,3 @@
-"""Simulated documents: their law, and that their topics are draws from the posterior."""
-
 import itertools
 import math
 from collections import Counter

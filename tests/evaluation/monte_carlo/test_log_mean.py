@@ -1,5 +1,3 @@
-"""Batch means, by hand and on chains whose memory is known."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Each document gets the samples that its standard error takes."""
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Draws of one topic in proportion to numbers, and sweeps over a document's tokens."""
-
 import itertools
 import math
 from collections import Counter
@@ -51,7 +49,6 @@ def test_words_are_scaled_and_padded():
 
 
 def sweep_many(topics, word_of, n_sweeps, seed):
-    """The assignments of a chain, sweep by sweep."""
     words, n_tokens = document_words(topics, np.arange(topics.n_words)), len(word_of)
     rng = np.random.default_rng(seed)
     topic_of = np.array([int(np.argmax(words.word_topic[w])) for w in word_of])
@@ -65,7 +62,6 @@ def sweep_many(topics, word_of, n_sweeps, seed):
 
 
 def joint(topics, word_of, alpha):
-    """p(k | j) of every assignment k."""
     p = {}
     for k in itertools.product(range(topics.n_topics), repeat=len(word_of)):
         prior = log_prior_of_counts([k.count(i) for i in range(topics.n_topics)], alpha)

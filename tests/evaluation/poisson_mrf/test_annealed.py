@@ -1,5 +1,3 @@
-"""Annealed importance sampling of Poisson MRF topic models, against sums over all assignments."""
-
 import math
 from functools import cache
 
@@ -42,7 +40,6 @@ def standard_error_of(ratios):
 
 
 def t_of_one(ratios):
-    """How many standard errors the mean of ratios is from 1."""
     return (ratios.mean() - 1) / standard_error_of(ratios)
 
 

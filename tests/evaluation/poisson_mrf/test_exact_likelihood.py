@@ -1,5 +1,3 @@
-"""Sums over topic matrices, against sums over assignments and the laws of probability."""
-
 import itertools
 
 import numpy as np

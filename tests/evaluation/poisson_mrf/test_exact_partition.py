@@ -1,5 +1,3 @@
-"""The exact partition function against enumeration, closed forms and laws."""
-
 import math
 
 import networkx as nx
@@ -22,7 +20,6 @@ def random_mrf(rng, n_words, density, *, scale=1.0, half_length=np.inf):
 
 
 def of_graph(graph, rng, scale=0.1, half_length=20.0):
-    """A field whose pairs are the edges of a graph."""
     n_words = len(graph)
     phi = np.zeros((n_words, n_words))
     for s, t in nx.convert_node_labels_to_integers(graph).edges:

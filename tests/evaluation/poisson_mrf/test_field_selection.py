@@ -1,5 +1,3 @@
-"""Selection of λ and c: what it scores, that it finds planted dependencies, and refusals."""
-
 from dataclasses import replace
 from unittest import mock
 

@@ -1,5 +1,3 @@
-"""`log_partition`: every method against the exact value, and what is refused."""
-
 import importlib
 import logging
 import math

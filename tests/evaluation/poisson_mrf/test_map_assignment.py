@@ -1,5 +1,3 @@
-"""The published measure of models of Poisson MRFs."""
-
 import itertools
 
 import numpy as np
@@ -18,7 +16,6 @@ from tests.oracles import poisson_mrf_topics as oracle
 
 
 def all_documents(n_words, length):
-    """Every bag of so many tokens."""
     rows = itertools.product(range(length + 1), repeat=n_words)
     return np.array([row for row in rows if sum(row) == length])
 
@@ -44,7 +41,6 @@ def log_probability_of_best(row, plain):
 
 
 def plain_model(seed, n_topics=2):
-    """With the right partition functions."""
     plain = oracle.random_model(np.random.default_rng(seed), n_topics=n_topics, n_words=3)
     return {**plain, "table": np.array(oracle.log_partitions(plain, 5))}
 

@@ -1,5 +1,3 @@
-"""Mixtures of Poisson MRFs against plain sums."""
-
 import itertools
 
 import numpy as np

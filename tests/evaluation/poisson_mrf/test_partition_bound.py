@@ -1,5 +1,3 @@
-"""Bounds of the partition function are above it, and where they meet it."""
-
 import math
 
 import numpy as np
@@ -31,7 +29,6 @@ def published(mrf, length):
 
 
 def slack(value):
-    """Rounding of numbers this large."""
     return 1e-11 * max(1.0, abs(value))
 
 

@@ -1,5 +1,3 @@
-"""Topics of two models: the same model shuffled is matched with itself."""
-
 from itertools import permutations
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Coherence against loops, by hand, and against gensim where gensim is right."""
-
 import math
 import warnings
 

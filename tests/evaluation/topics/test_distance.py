@@ -1,5 +1,3 @@
-"""Jensen-Shannon distances against their definition, and the laws of a metric."""
-
 import math
 
 import numpy as np

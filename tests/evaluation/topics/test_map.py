@@ -1,5 +1,3 @@
-"""Classical scaling: what lies in a plane is found again."""
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""Diversity and exclusivity, by hand and by their laws."""
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""Relevance against a sort of all words, and the topics of words against Bayes' rule."""
-
 import math
 
 import numpy as np

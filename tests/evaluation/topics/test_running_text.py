@@ -1,5 +1,3 @@
-"""Running text from token blocks."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Typical documents: by hand, against a sort, and how short ones are kept out."""
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""Factors of count tensors: conventions, what the tables are, and what is refused."""
-
 import pickle
 from itertools import product
 

@@ -1,5 +1,3 @@
-"""Counts as lists of cells, from all that holds counts."""
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -80,7 +78,6 @@ def test_huge_tensors_are_never_made():
 
 
 def with_entry(value):
-    """X with another value in it, as an array and as a sparse one."""
     changed = X.astype(float)
     changed[1, 1] = value
     return [changed, changed.tolist(), sparse.csr_array(changed), sparse.coo_array(changed)]

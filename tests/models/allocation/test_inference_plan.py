@@ -1,5 +1,3 @@
-"""How hidden indices are summed over: the laid-down steps against sums over all their values."""
-
 import os
 import subprocess
 import sys
@@ -51,7 +49,6 @@ class Interpreter:
         return range(self.arrays.clique_start[p], self.arrays.clique_start[p + 1])
 
     def factors(self, c, q):
-        """The product of a clique's factors, for each of its combinations."""
         s = self.arrays
         n = s.n_separator[q] * s.n_rest[q]
         products, columns_of = np.ones(n), {}
@@ -73,7 +70,6 @@ class Interpreter:
         return self.arrays.maps[at : at + n]
 
     def total(self, c):
-        """The sum over all unknown values, by messages from children to parents."""
         s, total = self.arrays, 1.0
         inbox = {q: [] for q in self.cliques(c)}
         for q in self.cliques(c):

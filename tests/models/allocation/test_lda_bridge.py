@@ -1,5 +1,3 @@
-"""Topics of LDA from allocation models with its graph."""
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

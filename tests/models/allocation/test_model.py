@@ -1,5 +1,3 @@
-"""What an allocation model says of itself, and what it refuses."""
-
 from dataclasses import FrozenInstanceError
 from types import MappingProxyType
 

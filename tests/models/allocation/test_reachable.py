@@ -1,5 +1,3 @@
-"""Counts that a model cannot have made are refused, by whatever looks at them."""
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,6 @@ from models.allocation.particles.posterior_sample import posterior_sample
 
 
 def model_of(document, word_of_topic):
-    """A topic model of two documents, two topics and two words."""
     return Model(
         {"j": (), "k": ("j",), "i": ("k",)},
         {"j": 2, "k": 2, "i": 2},

@@ -1,5 +1,3 @@
-"""The probability of complete counts, and what turns a sequence's into that of counts."""
-
 from dataclasses import replace
 from itertools import combinations, permutations, product
 from math import lgamma, log

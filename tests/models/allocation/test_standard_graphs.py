@@ -1,5 +1,3 @@
-"""Factorisations and topic models of the literature as allocation models."""
-
 from math import lgamma
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Which marginals are left after cancellation, and the tables they have for some data."""
-
 from collections import Counter
 from itertools import combinations
 from math import prod
@@ -62,7 +60,6 @@ def random_tokens(model, n_tokens, seed):
 
 
 def joint_counts(model, tokens):
-    """The dense tensor of all allocations."""
     S = np.zeros([model.cardinalities[name] for name in model.indices], dtype=np.int64)
     np.add.at(S, tuple(np.asarray(tokens).reshape(-1, S.ndim).T), 1)
     return S

@@ -24,5 +24,4 @@ def block_counts(seed, n_docs=150):
 
 
 def match(found, truth):
-    """Which of the true topics each one found is."""
     return linear_sum_assignment(-found @ truth.T)[1]

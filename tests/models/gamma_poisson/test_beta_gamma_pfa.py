@@ -1,5 +1,3 @@
-"""`BetaGammaPFA`: its posterior by enumeration, what it finds again, samples and priors."""
-
 import itertools
 import math
 
@@ -73,7 +71,6 @@ def test_topics_have_the_enumerated_distribution(sampler):
 
 
 def matched(found, truth):
-    """The order of found topics that is nearest the true ones."""
     return linear_sum_assignment(np.abs(found[None, :, :] - truth[:, None, :]).sum(axis=2))[1]
 
 

@@ -1,5 +1,3 @@
-"""Gibbs steps of r and p against their conditionals, computed without any augmentation."""
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -11,7 +9,6 @@ from models.gibbs.minka import exceedances
 
 
 def exceedances_of(counts):
-    """Of counts (D, K)."""
     n_topics = counts.shape[1]
     return exceedances(np.arange(n_topics, dtype=np.uint16), counts, n_topics)
 

@@ -1,5 +1,3 @@
-"""Tilted topics: the weights that a document's words have once its scores are integrated out."""
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

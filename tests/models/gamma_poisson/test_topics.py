@@ -1,5 +1,3 @@
-"""Gamma-Poisson topics: what they are made of, and the laws of making others of them."""
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

@@ -1,5 +1,3 @@
-"""The samplers against enumeration, against each other and against their own plain Python."""
-
 import itertools
 import math
 

@@ -1,5 +1,3 @@
-"""The E-step in parts: the same bits, however a batch is parted."""
-
 import copy
 import dataclasses
 import functools

@@ -1,5 +1,3 @@
-"""Models of other libraries, against matrices that plain loops make of what the files say."""
-
 import gzip
 import math
 import warnings

@@ -25,7 +25,6 @@ def fitted(counts, **settings):
 
 
 def cosine_after_matching(found, truth):
-    """The least cosine of matched topics."""
     unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (found, truth)]
     cosine = unit[0] @ unit[1].T
     return cosine[linear_sum_assignment(-cosine)].min()

@@ -1,5 +1,3 @@
-"""Estimators take counts that are mapped without reading them into memory."""
-
 import tracemalloc
 
 import numpy as np

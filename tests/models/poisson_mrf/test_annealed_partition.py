@@ -1,5 +1,3 @@
-"""Annealed importance sampling of the partition function: unbiased, whatever the path."""
-
 import math
 
 import numpy as np

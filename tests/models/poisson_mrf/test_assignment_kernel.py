@@ -1,5 +1,3 @@
-"""Gibbs sweeps over which field each token is of: what they keep, and what they leave as it is."""
-
 from unittest import mock
 
 import numpy as np

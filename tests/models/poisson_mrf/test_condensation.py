@@ -1,5 +1,3 @@
-"""Condensed documents: bounds from below, and fields that are held from them."""
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

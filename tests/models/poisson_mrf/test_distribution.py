@@ -1,5 +1,3 @@
-"""The fixed-length Poisson MRF as a distribution: against enumeration, and what it refuses."""
-
 import math
 
 import numpy as np

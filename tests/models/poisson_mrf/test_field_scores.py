@@ -1,5 +1,3 @@
-"""How probable documents are in each field: against plain sums."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What training goes on from, as it is kept and given back."""
-
 from dataclasses import fields
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Mixtures of fields by hard EM."""
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

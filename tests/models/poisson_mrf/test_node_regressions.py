@@ -37,7 +37,6 @@ def residuals(counts, fitted):
 
 
 def total_objective(counts, fitted):
-    """Sum of the objectives of all words."""
     phi = fitted.coefficients.toarray()
     return sum(
         poisson_lasso.objective(counts, y, fitted.intercept[s], phi[s], fitted.penalty)

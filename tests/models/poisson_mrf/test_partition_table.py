@@ -1,5 +1,3 @@
-"""Tables of partition functions, against enumeration and their definitions."""
-
 from unittest import mock
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Partition functions by documents that grow: against enumeration, at all lengths at once."""
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

@@ -57,7 +57,6 @@ def random_start(rng, counts, n_topics):
 
 
 def matrix_of(found, d):
-    """Z (V, K) of one document."""
     columns = [found.of_topic(k)[[d]].toarray().ravel() for k in range(found.n_topics)]
     return np.stack(columns, axis=1)
 

@@ -1,5 +1,3 @@
-"""Topic models of fields, by moves and by Gibbs sampling."""
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -35,7 +33,6 @@ ALL = pytest.mark.parametrize("assignments", ["gibbs", "moves", "mixture"])
 
 
 def mixed_counts(seed=0):
-    """Documents of several topics, each of words of its own."""
     rng = np.random.default_rng(seed)
     return simulated_documents(block_topics(3, 4), 0.5, 80, 20, rng)[0]
 

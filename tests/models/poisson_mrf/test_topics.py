@@ -1,5 +1,3 @@
-"""Models that are made of several fields: what they hold, and what they refuse."""
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -16,7 +14,6 @@ TABLE = [[0.0, 0.0, 0.2, 0.5], [0.0, 0.0, -0.1, -0.3]]
 
 
 def arrays(**changed):
-    """Two topics over four words."""
     return {
         "topic_word": np.array([[0.1, 0.2, 0.3, 0.4], [0.25, 0.25, 0.4, 0.1]]),
         "edge_topic": np.array([0, 0, 1]),

@@ -35,7 +35,6 @@ def place(tmp_path):
 
 @pytest.fixture
 def no_pictures():
-    """They take most of the time."""
     with mock.patch.object(command, "write_figures", return_value=[]):
         yield
 

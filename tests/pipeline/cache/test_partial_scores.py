@@ -1,5 +1,3 @@
-"""Scores of `evaluate` and `report`: an interrupted command goes on, and none is made twice."""
-
 from unittest import mock
 
 import numpy as np

@@ -149,7 +149,6 @@ def dask(part, *argv, cwd, prefix=(), log="log", **more):
 
 
 def start_scheduler(cwd, port=0):
-    """A scheduler on this machine, and its address."""
     file = cwd / "scheduler.json"
     file.unlink(missing_ok=True)
     process = dask(

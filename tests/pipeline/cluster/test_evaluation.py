@@ -1,5 +1,3 @@
-"""`evaluate --cluster`: the numbers of one machine, to the bit, in whatever order they come."""
-
 import pickle
 from dataclasses import replace
 from unittest import mock

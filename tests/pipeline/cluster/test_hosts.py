@@ -1,5 +1,3 @@
-"""Workers that share no memory and no file with the client: the same results as here."""
-
 import json
 import os
 import subprocess
@@ -152,7 +150,6 @@ def test_the_commands_on_other_hosts(here, tmp_path, kind):
 
 
 def without_clock(value):
-    """A result without the numbers that the clock gave."""
     if isinstance(value, dict):
         kept = {n: each for n, each in value.items() if "second" not in n}
         return {n: without_clock(each) for n, each in kept.items()}

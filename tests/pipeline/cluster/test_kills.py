@@ -1,5 +1,3 @@
-"""Whatever is killed, and whenever: topics are those that one machine finds, undisturbed."""
-
 import os
 import signal
 import threading

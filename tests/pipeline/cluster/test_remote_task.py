@@ -22,8 +22,6 @@ from tests.pipeline.cluster.workers import threads_as_workers
 
 
 class Begin:
-    """Begins a task, and counts how often."""
-
     def __init__(self, cluster, function, *arguments):
         self.cluster, self.function, self.arguments, self.times = cluster, function, arguments, 0
 

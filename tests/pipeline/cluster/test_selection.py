@@ -1,5 +1,3 @@
-"""`select --cluster`: runs in slices on workers that get lost, the same bytes as on one machine."""
-
 import json
 import os
 import re

@@ -1,5 +1,3 @@
-"""The text stage on workers: the same bits as here, whatever they see, and whatever kills them."""
-
 import os
 import pickle
 import signal

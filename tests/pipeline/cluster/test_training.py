@@ -1,5 +1,3 @@
-"""Online VB with its E-steps on workers: the bits of one machine, with any number of workers."""
-
 import logging
 from unittest import mock
 

@@ -1,5 +1,3 @@
-"""A disk that is full: exit code 75, nothing stored is lost, and the same command goes on."""
-
 import os
 import resource
 import shutil

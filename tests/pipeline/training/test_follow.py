@@ -1,5 +1,3 @@
-"""`train --follow`: the same bits whenever the articles come, and whatever happens meanwhile."""
-
 import json
 import os
 import random

@@ -1,5 +1,3 @@
-"""SIGKILL at any moment loses nothing that was stored, and the next run comes to the same bits."""
-
 import os
 import random
 import shutil

@@ -1,5 +1,3 @@
-"""Runs whose parts are on disk, as those of a large corpus are: the same to the bit."""
-
 import json
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Mean field and modes against enumeration, and the laws that each method's objective obeys."""
-
 from functools import cache
 from itertools import islice, product
 

@@ -1,5 +1,3 @@
-"""Resampling of particles is unbiased by every scheme."""
-
 from __future__ import annotations
 
 import numpy as np

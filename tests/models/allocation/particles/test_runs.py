@@ -1,5 +1,3 @@
-"""Particles: unbiased to the bit where all that can happen can be listed, and by their spread."""
-
 from dataclasses import replace
 from itertools import permutations, product
 from math import lgamma
