@@ -44,7 +44,7 @@ def findings_of(result: Any) -> list[Finding]:
 
 def is_older(result: Any) -> bool:
     """Return whether a result is of a version that did not say which claims are the paper's."""
-    return "findings" not in result or any("name" not in each for each in result["findings"])
+    return any("name" not in each for each in result.get("findings", [{}]))
 
 
 def verdict_of(findings: Iterable[Finding]) -> str:

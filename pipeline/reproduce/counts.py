@@ -14,7 +14,7 @@ from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary, stem_of, w
 from models.parallel import effective_n_jobs
 from models.saved import DAMAGE
 from pipeline.downloads.download import download
-from pipeline.errors import UsageError, check_exists
+from pipeline.errors import UsageError
 from pipeline.reproduce.experiment import SAMPLE
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.runs.run_directory import SAMPLE_STORE
@@ -45,8 +45,6 @@ def corpora_of(settings: ReproduceSettings) -> list[Named]:
     if not paths:
         found = sample(settings.threads)
         return [found._replace(counts=whole_counts(found.counts))]
-    for path in paths:
-        check_exists(path)
     names = [name_of(path) for path in paths]
     for i, name in enumerate(names):
         if name in names[:i]:
@@ -59,23 +57,22 @@ def corpora_of(settings: ReproduceSettings) -> list[Named]:
     ]
 
 
-def one_corpus(settings: ReproduceSettings) -> Named:
+def one_corpus(settings: ReproduceSettings, experiment: str) -> Named:
     """Return the only one of `corpora_of`; raises UsageError if there are several files."""
-    _one_path(settings)
+    _paths(settings, experiment)
     return corpora_of(settings)[0]
 
 
-def words_of_counts(settings: ReproduceSettings) -> Named:
+def words_of_counts(settings: ReproduceSettings, experiment: str) -> Named:
     """Return the one file of --counts with its words, or the built-in sample. Words are those of
     --vocabulary, by default of a file beside the counts. Raises UsageError if there are several
     files, a format is unknown, or words are missing or too few or many; else as `corpora_of`.
     """
-    path, vocabulary = _one_path(settings), settings.vocabulary or None
+    (path,), vocabulary = _paths(settings, experiment) or [""], settings.vocabulary or None
     if not path:
         if vocabulary:
             raise UsageError("--vocabulary is of --counts: give both, or leave it out")
         return sample(settings.threads)
-    check_exists(path)
     is_npz = _is_npz(path)
     try:
         if vocabulary is None and (is_npz or format_of(path).vocabulary == "needed"):
@@ -101,16 +98,15 @@ def words_of_counts(settings: ReproduceSettings) -> Named:
     return Named(name_of(path), counts, words)
 
 
-def _paths(settings: ReproduceSettings) -> list[str]:
-    return [part.strip() for part in settings.counts.split(",") if part.strip()]
-
-
-def _one_path(settings: ReproduceSettings) -> str:
-    """Return the only file of --counts; empty if there is none."""
-    paths = _paths(settings)
-    if len(paths) > 1:
-        raise UsageError(f"--counts: expected one file, found {len(paths)}")
-    return paths[0] if paths else ""
+def _paths(settings: ReproduceSettings, experiment: str = "") -> list[str]:
+    """Return the files of --counts, at most one if an experiment is named that takes one."""
+    paths = [part.strip() for part in settings.counts.split(",") if part.strip()]
+    if experiment and len(paths) > 1:
+        raise UsageError(f"--counts: {experiment} takes one file, found {len(paths)}")
+    for path in paths:
+        if not Path(path).exists():
+            raise FileNotFoundError(f"--counts: there is no file or directory {path}")
+    return paths
 
 
 def _is_npz(path: str) -> bool:

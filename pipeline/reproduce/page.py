@@ -89,7 +89,7 @@ def _view(experiment: Experiment, paper: Paper, outcome: Outcome, place: Path) -
     for result in outcome.results:
         try:
             views.append(_result(experiment, result, place))
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
+        except Exception as error:  # noqa: BLE001 - a stored result may have any fault
             logger.warning("%s: %s (%r)", experiment.name, OTHER_VERSION, error)
             outcome = outcome._replace(problem=outcome.problem or OTHER_VERSION)
     return ExperimentView(experiment, paper, outcome, tuple(views))

@@ -11,7 +11,7 @@ from typing import Any
 from corpora import writer_lock
 from corpora.files import atomic_write_text
 from pipeline.errors import TRY_AGAIN, Interrupted, UsageError, exit_code_of, message_of
-from pipeline.reproduce.claims import FAILED
+from pipeline.reproduce.claims import FAILED, is_older
 from pipeline.reproduce.page import ExperimentView, Outcome, reproductions_page, views_of
 from pipeline.reproduce.papers import EXPERIMENTS
 from pipeline.reproduce.run import check, command_line, reproduce
@@ -28,11 +28,10 @@ KNOWN = {"experiment": str, "scale": str, "seed": int, "name": str, "rows": list
 def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> dict[str, Any]:
     """Run the experiments that have no result of this scale and seed, and write the page.
 
-    A result of full scale serves for quick. An experiment that fails does not keep the others from
-    running; it is named in the result and on the page. With `gather_only` nothing runs, and results
-    of any scale and seed are taken. Raises UsageError if a setting makes no sense or is one of
-    single experiments, or there is nothing to gather; StoreLockedError if another process writes to
-    the directory.
+    A result of full scale serves for quick, one of an older version does not count. A failed
+    experiment is named, and the others run. With `gather_only` nothing runs, and results of any
+    scale and seed are taken. Raises UsageError if a setting makes no sense or is of single
+    experiments, or there is nothing to gather; StoreLockedError if another process writes there.
     """
     check(settings)
     directory = Path(settings.output or "reproduce")
@@ -50,7 +49,8 @@ def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> 
         for n, name in enumerate(EXPERIMENTS, start=1):
             there = _gathered(name, directory, settings)
             serving = [(scale, settings.seed) for scale in (settings.scale, "full")]
-            if any((result["scale"], result["seed"]) in serving for result in there.results):
+            recent = [each for each in there.results if not is_older(each)]
+            if any((result["scale"], result["seed"]) in serving for result in recent):
                 logger.info("%d of %d, %s: has a result", n, len(EXPERIMENTS), name)
             elif EXPERIMENTS[name].needs:
                 logger.info("%d of %d, %s: %s", n, len(EXPERIMENTS), name, _missing(name))

@@ -65,7 +65,8 @@ class ReproduceSettings:
         of=(*ALDEBAKEL_EXPERIMENTS, "lpmrf-dependencies"),
     )
     topics: int | None = _number(
-        "number of topics; by default 20; 5; 20 or 100; 3, or 3, 10 and 20; and 1 only",
+        "number of topics; by default aldebakel: 20; l2r-kl: 5; l2r-convergence: 20 or 100; "
+        "lpmrf-classic3: 3, or 3, 10 and 20; lpmrf-wikipedia: 1 only",
         *(*ALDEBAKEL_EXPERIMENTS, *L2R_EXPERIMENTS, *PERPLEXITY_EXPERIMENTS),
         metavar="K",
     )
@@ -112,7 +113,7 @@ class ReproduceSettings:
         *(*ALDEBAKEL_EXPERIMENTS, *PARTICLE_EXPERIMENTS),
     )
     moves: int | None = _number(
-        "tokens drawn anew after each, in the runs of particles that have moves", *MOVES_EXPERIMENTS
+        "tokens resampled after each, in the runs of particles that have moves", *MOVES_EXPERIMENTS
     )
     output: str = setting(
         "",

@@ -36,26 +36,32 @@ def group_of(name: str, budget: Any, levels: Collection[str] = (), **data: Any) 
     return ResultCache().group(EXPERIMENT + name, budget=spent, **data)
 
 
+def trial_name(*key: Any) -> str:
+    """Return the name of a trial: the parts of its key that are not None, numbers exactly."""
+    parts = [part for part in key if part is not None]
+    texts = (str(p) if isinstance(p, str) or float(f"{p:g}") != p else f"{p:g}" for p in parts)
+    return "-".join(re.sub("[ ,]+", "-", text) for text in texts)
+
+
 def run_trials(
     group: ResultGroup,
     keys: Iterable[K],
     compute: Callable[..., Mapping[str, Any]],
     stage: str,
     unit: str = "estimates",
+    shown: Callable[..., str] = trial_name,
     steps: Callable[..., float] = lambda *_: 1,
 ) -> dict[K, dict[str, Any]]:
     """Return numbers and arrays of all trials, and the seconds of each; cached ones are read.
-    `compute` takes the parts of a key, and so does `steps`, the length of a trial in units of the
-    progress, which is shown under the name `stage`.
+    `compute` takes the parts of a key, and so do `shown`, the name of a trial in the progress of
+    the `stage`, and `steps`, the length of a trial in its units.
     """
     todo, found = list(keys), {}
     with Progress(stage, sum(steps(*key) for key in todo), unit) as progress:
         for key in todo:
-            name = trial_name(*key)
-            progress.update(0, name)
-            arrays = group.cached(
-                name, partial(_timed, compute, key), dict[str, Any], dict[str, Any]
-            )
+            progress.update(0, shown(*key))
+            timed = partial(_timed, compute, key)
+            arrays = group.cached(trial_name(*key), timed, dict[str, Any], dict[str, Any])
             found[key] = {
                 field: each if each.ndim else each.item() for field, each in arrays.items()
             }
@@ -68,12 +74,6 @@ def _timed(compute: Callable[..., Mapping[str, Any]], key: tuple[Any, ...]) -> d
     found = compute(*key)
     seconds = {"seconds": time.perf_counter() - started}
     return {name: np.asarray(value) for name, value in {**seconds, **found}.items()}
-
-
-def trial_name(*key: Any) -> str:
-    """Return the name of a trial: the parts of its key that are not None."""
-    parts = (part if isinstance(part, str) else f"{part:g}" for part in key if part is not None)
-    return "-".join(re.sub("[ ,]+", "-", part) for part in parts)
 
 
 def trial_seed(seed: int, *key: Any) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 
 from corpora import Corpus
 from evaluation import coherence
+from pipeline.errors import UsageError
 from pipeline.figures.style import MUTED
 from pipeline.report.figures.word_clouds import MAX_PANELS, draw_clouds
 from pipeline.report.word_clouds import MAX_WORDS, word_cloud
@@ -38,7 +39,9 @@ MEASURED = ("c_v", "c_npmi", "bound")
 
 def _run(settings: ReproduceSettings) -> Found:
     """Train with each K in each run; each model is cached when it is done."""
-    corpus, n_shown = words_of_counts(settings), settings.topics or training.N_TOPICS
+    corpus, n_shown = words_of_counts(settings, NAME), settings.topics or training.N_TOPICS
+    if len(corpus.words) < 2:
+        raise UsageError(f"--counts: {NAME} takes 2 words at least, as coherence is of pairs")
 
     def train(part: training.Part, n_topics: int) -> dict[str, Any]:
         topics, taken = training.variational(part, n_topics, CAP)
@@ -55,7 +58,8 @@ def _run(settings: ReproduceSettings) -> Found:
         }
 
     models = [(k,) for k in sorted({*CANDIDATES, n_shown})]
-    runs = training.run_models(NAME, corpus.counts, models, train, settings)
+    run_name = "run {}, {} topics".format
+    runs = training.run_models(NAME, corpus.counts, models, train, settings, run_name)
     rows: list[dict[str, Any]] = [
         {"topics": k, "published": PUBLISHED.get(k), **summary(MEASURED, each)}
         for (k,), each in runs.items()

@@ -51,21 +51,23 @@ def run_models(
     models: Sequence[M],
     train: Callable[..., Mapping[str, Any]],
     settings: ReproduceSettings,
+    shown: Callable[..., str],
 ) -> dict[M, list[dict[str, Any]]]:
     """Return what `train` finds of each model in each run; it takes a `Part` and the model."""
-    if counts.shape[0] < MIN_DOCUMENTS:
-        raise UsageError(f"--counts: {name} takes {MIN_DOCUMENTS} documents at least")
-    seed = settings.seed
+    seed, n_docs, runs = settings.seed, counts.shape[0], range(settings.repeats or N_RUNS)
+    orders = [np.random.default_rng([seed, run]).permutation(n_docs) for run in runs]
+    splits = [np.split(order, [min(MAX_HELD_OUT, n_docs // 10)]) for order in orders]
+    has_tokens = all(counts[part].sum() for split in splits for part in split)
+    if n_docs < MIN_DOCUMENTS or not has_tokens:
+        raise UsageError(f"--counts: {name} takes {MIN_DOCUMENTS} documents at least, with tokens")
 
     def compute(run: int, *model: Any) -> Mapping[str, Any]:
-        order = np.random.default_rng([seed, run]).permutation(counts.shape[0])
-        held_out, rest = np.split(order, [min(MAX_HELD_OUT, counts.shape[0] // 10)])
-        run_seed = trial_seed(seed, "run", run)
-        return train(Part(counts[rest], counts[held_out], run_seed, settings.threads), *model)
+        held_out, rest = (counts[part] for part in splits[run])
+        return train(Part(rest, held_out, trial_seed(seed, "run", run), settings.threads), *model)
 
-    keys = [(run, *model) for run, model in product(range(settings.repeats or N_RUNS), models)]
+    keys = [(run, *model) for run, model in product(runs, models)]
     group = ResultCache().group(EXPERIMENT + name, counts=counts, topics=settings.topics, seed=seed)
-    found = run_trials(group, keys, compute, name, "models")
+    found = run_trials(group, keys, compute, name, "models", shown)
     return {model: [found[key] for key in keys if key[1:] == model] for model in models}
 
 

@@ -70,7 +70,7 @@ def convergence(budget: ConvergenceBudget) -> tuple[float, dict[str, Floats]]:
 
     runs = range(budget.n_runs)
     group = group_of(NAME, budget)
-    found = run_trials(group, product(ESTIMATORS, runs), compute, NAME, "runs")
+    found = run_trials(group, product(ESTIMATORS, runs), compute, NAME, "runs", "{}, run {}".format)
     truth = -float(exact(topics, document).log_likelihood[0]) / bits
     return truth, {m: np.array([found[m, run]["estimate"] for run in runs]) for m in ESTIMATORS}
 

@@ -121,7 +121,8 @@ def _run(settings: ReproduceSettings) -> Found:
     drawn = problem(budget)
 
     compute = partial(scored, drawn, n_jobs=settings.threads)
-    models = run_trials(group, budget.models, compute, NAME, "models")
+    shown = "{:,} documents, {} topics".format
+    models = run_trials(group, budget.models, compute, NAME, "models", shown)
     return Found(as_json(settings.dataset, budget, models))
 
 

@@ -138,7 +138,8 @@ def cached_scores(
     def steps(estimator: str, n_samples: int, _: int) -> float:
         return n_samples * (mean_words if estimator.startswith("L2R") else 1.0)
 
-    return run_trials(group, budget.runs, compute, corpus, "steps", steps)
+    shown = "{}, {:,} samples".format
+    return run_trials(group, budget.runs, compute, corpus, "steps", shown, steps)
 
 
 def by_corpus(result: Any) -> list[tuple[Any, list[Any]]]:

@@ -90,7 +90,7 @@ PUBLISHED = (
 
 def _run(settings: ReproduceSettings) -> Found:
     """Train by the published protocol; an interrupted training continues."""
-    whole = words_of_counts(settings)
+    whole = words_of_counts(settings, NAME)
     corpus = whole._replace(counts=authors_split(whole.counts)[0])
     penalty, length_scale = CHOSEN["topics", N_TOPICS]
     penalty = penalty if settings.counts else SAMPLE_PENALTY

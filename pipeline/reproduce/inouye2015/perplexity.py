@@ -111,7 +111,7 @@ def counts_of(settings: ReproduceSettings, experiment: str) -> Named:
     documents that are drawn by the seed, and their most frequent words. Raises UsageError if there
     are several files; else as `corpora_of`.
     """
-    corpus = one_corpus(settings)
+    corpus = one_corpus(settings, experiment)
     counts = corpus.counts
     if experiment == "lpmrf-wikipedia":
         by_default = QUICK_DOCUMENTS if settings.scale == "quick" else counts.shape[0]

@@ -109,7 +109,7 @@ def protocol(settings: ReproduceSettings, n_words: int) -> ScalingSettings:
 
 def _run(settings: ReproduceSettings) -> Found:
     """Time all parts; cached times are taken as they are."""
-    corpus = one_corpus(settings)
+    corpus = one_corpus(settings, NAME)
     counts, n_threads = corpus.counts, effective_n_jobs(settings.threads)
     wanted = protocol(settings, counts.shape[1])
     machine: dict[str, Any] = {"threads": n_threads, "cores": available_cores()}
@@ -117,15 +117,15 @@ def _run(settings: ReproduceSettings) -> Found:
     warm_up(wanted.seed)
     try:
         chosen = run_trials(group, [("penalty",)], lambda _: penalty_for(counts, wanted), NAME)
+        penalty = chosen["penalty",]["penalty"]
+        timer = Timer(counts, wanted, penalty, n_threads)
+
+        def compute(part: str, *size: int) -> dict[str, Any]:
+            return {"timings": getattr(timer, part)(*size)}
+
+        timed = run_trials(group, trials_of(wanted), compute, f"{corpus.name}: timing", "steps")
     except ValueError as error:
-        raise UsageError(f"{corpus.name}: {error}") from error
-    penalty = chosen["penalty",]["penalty"]
-    timer = Timer(counts, wanted, penalty, n_threads)
-
-    def compute(part: str, *size: int) -> dict[str, Any]:
-        return {"timings": getattr(timer, part)(*size)}
-
-    timed = run_trials(group, trials_of(wanted), compute, f"{corpus.name}: timing", "steps")
+        raise UsageError(f"--counts: {corpus.name}: {error}: give more documents") from error
     rows = [
         {"part": part, **dict(zip(SYMBOLS, map(int, sizes), strict=True)), "seconds": seconds}
         for (part, *_), found in timed.items()

@@ -81,6 +81,8 @@ def test_only_what_is_missing_runs(runs, tmp_path):
     runs.write(place / "l2r-kl", "l2r-kl", seed=0, scale="full")  # serves for quick
     runs.write(place / "bam-letters", "bam-letters", seed=1, scale="quick")
     runs.write(place / "bam-abalone", "bam-abalone", seed=0, scale="quick")
+    older = [{"claim": "x", "fails_at": []}]
+    runs.write(place / "bam-histogram", "bam-histogram", seed=0, scale="full", findings=older)
     (place / "lpmrf-scaling").mkdir()
     (place / "lpmrf-scaling" / "lpmrf-scaling.json").write_text('{"experiment": "lpmrf-sc')
     outcome = all_of("--output", "out", cwd=tmp_path)

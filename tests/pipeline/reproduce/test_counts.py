@@ -58,7 +58,7 @@ def place(tmp_path):
 @pytest.mark.parametrize(
     ("argv", "code", "complaint"),
     [
-        ("l2r-kl --counts nowhere.npz", 3, "nowhere.npz"),
+        ("l2r-kl --counts nowhere.npz", 3, "--counts: there is no file or directory nowhere.npz"),
         ("l2r-kl --counts counts.npz,other/counts.npz", 2, "would both be called counts"),
         ("l2r-kl --counts unknown.xyz", 2, "or .npz as SciPy writes it"),
         ("l2r-kl --counts half.npz", 3, "counts must be whole numbers"),
@@ -116,7 +116,7 @@ def test_words_of_counts(counts, vocabulary, expected, tmp_path):
         (tmp_path / "a.vocab").write_text("".join(f"{word}\n" for word in WORDS))
     (tmp_path / "others.txt").write_text("".join(f"{word}\n" for word in OTHERS))
     with inside(tmp_path):
-        found = words_of_counts(ReproduceSettings(counts=counts, vocabulary=vocabulary))
+        found = words_of_counts(ReproduceSettings(counts=counts, vocabulary=vocabulary), "x")
     assert (found.name, found.words) == ("a", expected)
     assert found.counts.toarray().tolist() == np.eye(3).tolist()
 
@@ -128,7 +128,7 @@ def test_the_sample_is_what_there_is_without_counts(tiny_finished, monkeypatch):
     monkeypatch.setattr(l2r_counts, "download", lambda settings: filled.append(settings.output))
     with inside(tiny_finished):
         (found,) = corpora_of(ReproduceSettings(threads=1))
-        again = words_of_counts(ReproduceSettings(threads=1))
+        again = words_of_counts(ReproduceSettings(threads=1), "x")
     assert filled == ["articles"] * 2
     assert found.name == again.name == "sample"
     assert found.counts.shape == (60, len(again.words))

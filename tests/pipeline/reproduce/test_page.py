@@ -233,14 +233,18 @@ def test_everything_is_on_the_page(stored, tmp_path):
     assert [len(elements.all(f"h{level}")) for level in (1, 2, 3)] == [1, 6, 17]
 
 
-def test_what_has_not_been_run_or_has_failed(stored, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [("bam-letters", {"best": None}), ("buntine-table-1", {"rows": []}), ("l2r-kl", {"rows": []})],
+)
+def test_what_has_not_been_run_or_has_failed(name, damage, stored, tmp_path):
     del stored["bam-abalone"]
     failed = Outcome([], "no room <b>here</b>", has_failed=True, command="python -m again")
-    older = Outcome([stored["bam-letters"] | {"best": None}])
-    page, views = page_of(stored, tmp_path, **{"bam-toy": failed, "bam-letters": older})
+    older = Outcome([stored[name] | damage])
+    page, views = page_of(stored, tmp_path, **{"bam-toy": failed, name: older})
     verdicts = {view.experiment.name: view.verdict for view in views}
     assert verdicts["bam-abalone"] == "not run"
-    assert verdicts["bam-toy"] == verdicts["bam-letters"] == "failed"
+    assert verdicts["bam-toy"] == verdicts[name] == "failed"
     words = "".join(Elements(page).texts)
     assert "The last attempt failed: no room <b>here</b>." in words
     assert "its result is of another version of this software: run it again" in words

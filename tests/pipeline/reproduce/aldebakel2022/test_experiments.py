@@ -1,5 +1,7 @@
 """`reproduce aldebakel-trainers` and `aldebakel-topics` on a scale below quick."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -7,6 +9,7 @@ from scipy import sparse
 
 import pipeline.reproduce.run as command
 from pipeline.cache.results import ResultCache
+from pipeline.reproduce import trials
 from pipeline.reproduce.aldebakel2022 import e_step_caps, topics_by_coherence, training
 from pipeline.reproduce.aldebakel2022.e_step_caps import GIBBS, VB
 from pipeline.reproduce.aldebakel2022.topics_by_coherence import BEST, THEMES
@@ -85,9 +88,11 @@ def test_documents_of_a_run(tmp_path):
     def train(part, _):
         return {"train": part.train.toarray()[:, 0], "held_out": part.held_out.toarray()[:, 0]}
 
-    settings = ReproduceSettings(repeats=2)
-    with inside(tmp_path):
-        runs = training.run_models("x", counts, [(1,), (2,)], train, settings)
+    settings, shown = ReproduceSettings(repeats=2), "run {}, {} topics".format
+    with inside(tmp_path), mock.patch.object(trials, "Progress") as progress:
+        runs = training.run_models("x", counts, [(1,), (2,)], train, settings, shown)
+    updates = progress.return_value.__enter__.return_value.update.call_args_list
+    assert updates[0].args == (0, "run 0, 1 topics")
     for first, second in zip(*runs.values(), strict=True):
         assert len(first["held_out"]) == 6
         assert sorted([*first["train"], *first["held_out"]]) == list(range(1, 61))
@@ -101,12 +106,20 @@ def test_means_and_errors():
     assert training.summary(["a"], runs, others) == {"a": 0.0, "a_error": 1.0}
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_few_documents_are_refused(name, tmp_path):
-    write_themes(tmp_path, 19)
-    outcome = call("reproduce", name, "--counts", "themes.npz", cwd=tmp_path)
+@pytest.mark.parametrize(
+    ("name", "counts", "needed"),
+    [
+        *((name, np.ones((19, 2)), "20 documents at least") for name in MODULES),
+        *((name, np.zeros((60, 30)), "20 documents at least, with tokens") for name in MODULES),
+        ("aldebakel-topics", np.full((60, 1), 3), "2 words at least"),
+    ],
+)
+def test_too_small_counts_are_refused(name, counts, needed, tmp_path):
+    sparse.save_npz(tmp_path / "x.npz", sparse.csr_array(counts))
+    argv = ("--counts", "x.npz", "--vocabulary", "numbers")
+    outcome = call("reproduce", name, *argv, cwd=tmp_path)
     assert outcome.code == 2
-    assert f"--counts: {name} takes 20 documents at least" in outcome.error
+    assert f"--counts: {name} takes {needed}" in outcome.error
 
 
 def test_claims_on_topics(stored):
@@ -143,3 +156,6 @@ def test_claims_on_trainers(stored):
         ["cap 80 (0.50 times the updates)"],
     ]
     assert experiment.headline(result).ours.startswith("−0.3000 nats a word, with ")
+    for row in gibbs:
+        row["more"]["bound"] = -1.0
+    assert "gibbs-takes-longer" not in {each.name for each in experiment.findings(result)}

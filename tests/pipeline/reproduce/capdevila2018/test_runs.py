@@ -79,7 +79,7 @@ def test_what_takes_longer_has_more_steps(topics, documents, monkeypatch):
     mean_words = np.mean([(row > 0).sum() for row in documents.toarray()])
     budget = Budget(3, {"DS": (5,), "L2R exact": (5,)})
     cached_scores(ResultCache().group("x"), topics, documents, budget, 1, "x")
-    names = ["DS-5-0", "L2R-exact-5-0"]
+    names = ["DS, 5 samples", "L2R exact, 5 samples"]
     assert seen[::2] == [(0, name) for name in names]
     assert [n for n, _ in seen[1::2]] == pytest.approx([5, 5 * mean_words])
 

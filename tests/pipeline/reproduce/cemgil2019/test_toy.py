@@ -58,6 +58,7 @@ def test_a_trial_has_random_numbers_of_its_own():
     assert len({trial_name(*key) for key in keys}) == len(keys)
     assert len({trial_seed(0, *key) for key in keys}) == len(keys)
     assert trial_name("least squares, CD", None, 0.5, 3) == "least-squares-CD-0.5-3"
+    assert trial_name(1e-5, 10**6, 10**6 + 1, 0.1234567) == "1e-05-1e+06-1000001-0.1234567"
 
 
 @pytest.mark.parametrize("method", BY_ORDER)

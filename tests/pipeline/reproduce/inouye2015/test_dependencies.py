@@ -238,8 +238,8 @@ def test_interrupted_training_continues(no_pictures, place, monkeypatch):
 @pytest.mark.parametrize(
     ("argv", "code", "complaint"),
     [
-        ("--counts counts.npz,bare.npz", 2, "expected one file, found 2"),
-        ("--counts nowhere.npz", 3, "nowhere.npz"),
+        ("--counts counts.npz,bare.npz", 2, "lpmrf-dependencies takes one file, found 2"),
+        ("--counts nowhere.npz", 3, "--counts: there is no file or directory nowhere.npz"),
         ("--counts bare.npz", 2, "--vocabulary: bare.npz: no vocabulary beside it"),
         ("--counts bare.npz --vocabulary nowhere.txt", 3, "nowhere.txt"),
         ("--counts bare.npz --vocabulary short.txt", 2, "short.txt has 2 words"),

@@ -215,9 +215,9 @@ def test_scales():
         ("lpmrf-classic3 --words 5", 2, "--words is for lpmrf-wikipedia"),
         ("lpmrf-wikipedia --words 1", 2, "--words must be at least 2, found 1"),
         ("lpmrf-wikipedia --documents 19", 2, "--documents must be at least 20, found 19"),
-        ("lpmrf-classic3 --counts counts.npz,few.npz", 2, "expected one file, found 2"),
+        ("lpmrf-classic3 --counts counts.npz,few.npz", 2, "lpmrf-classic3 takes one file, found 2"),
         ("lpmrf-classic3 --counts few.npz", 2, "few: of 9 documents a tenth is held out"),
-        ("lpmrf-classic3 --counts nowhere.npz", 3, "nowhere.npz"),
+        ("lpmrf-classic3 --counts nowhere.npz", 3, "--counts: there is no file or directory"),
     ],
 )
 def test_refusals(argv, code, complaint, place):

@@ -118,12 +118,15 @@ def test_the_published_penalty_is_taken_where_it_gives_nonzeros():
 @pytest.mark.parametrize(
     ("counts", "complaint"),
     [
-        ("counts.npz,other.npz", "expected one file, found 2"),
+        ("counts.npz,other.npz", "lpmrf-scaling takes one file, found 2"),
         ("empty.npz", "empty: expected documents with some of 8 words, found none"),
+        ("equal.npz", "--counts: equal: penalties must be positive"),
     ],
 )
 def test_refusals(counts, complaint, place):
     sparse.save_npz(place / "empty.npz", sparse.csr_array((9, 10), dtype=int))
+    blocks = np.kron(np.diag([1, 40]), np.ones((5, 5), int))
+    sparse.save_npz(place / "equal.npz", sparse.csr_array(blocks))
     outcome = call(*COMMAND, counts, cwd=place)
     assert outcome.code == 2
     assert complaint in outcome.error
