@@ -44,9 +44,7 @@ def test_the_standard_error_is_that_of_simulations():
         tokens = rng.integers(5, 200, size=200)
         first = -tokens * rng.normal(7, 1, size=200)
         second = first + tokens * rng.normal(0.1, 0.3, size=200)
-        found = paired_difference(
-            estimate(first.tolist(), tokens.tolist()), estimate(second.tolist(), tokens.tolist())
-        )
+        found = paired_difference(estimate(first, tokens), estimate(second, tokens))
         return found.nats_per_word, found.standard_error
 
     values, errors = np.array([draw() for _ in range(400)]).T
@@ -93,8 +91,7 @@ def test_p_values_of_equal_models_are_even():
         tokens = rng.integers(50, 200, size=100)
         common = -tokens * rng.normal(7, 1, size=100)
         first, second = (
-            estimate((common + tokens * rng.normal(0, 0.1, size=100)).tolist(), tokens.tolist())
-            for _ in range(2)
+            estimate(common + tokens * rng.normal(0, 0.1, size=100), tokens) for _ in range(2)
         )
         found = paired_difference(first, second)
         errors = first.nats_per_word_standard_error, second.nats_per_word_standard_error
@@ -153,8 +150,8 @@ def test_the_error_holds_that_of_sampling():
         return found.nats_per_word, found.standard_error, exact.standard_error
 
     def compare_two(first, second, tokens):
-        first, second = (estimate(each.tolist(), tokens.tolist()) for each in (first, second))
-        return compare({"first": first, "second": second}).between("first", "second")
+        estimates = {"first": estimate(first, tokens), "second": estimate(second, tokens)}
+        return compare(estimates).between("first", "second")
 
     n = 400
     values, errors, without = np.array([draw() for _ in range(n)]).T

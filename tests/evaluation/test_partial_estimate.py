@@ -1,5 +1,5 @@
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -72,25 +72,18 @@ def test_blocks_are_of_one_method():
     assert partial.missing(0, 3) == [(1, 3)]
 
 
-@pytest.mark.parametrize("name", ["is_known", *PER_DOCUMENT])
+OTHER_ARRAYS = np.zeros(4), np.zeros((3, 1), dtype=int), np.zeros(3, dtype="U1"), None
+OTHER_NAMES = np.asarray(3), np.asarray(["exact", "exact"]), None
+
+
 @pytest.mark.parametrize(
-    "spoiled", [np.zeros(4), np.zeros((3, 1), dtype=int), np.zeros(3, dtype="U1"), None]
+    ("name", "spoiled"),
+    [
+        *product(("is_known", *PER_DOCUMENT), OTHER_ARRAYS),
+        *product(("method", "convention", "direction"), OTHER_NAMES),
+    ],
 )
-def test_other_arrays_are_refused(name, spoiled):
-    partial = PartialEstimate(3)
-    partial.add(0, whole(3))
-    arrays = partial.to_arrays()
-    if spoiled is None:
-        del arrays[name]
-    else:
-        arrays[name] = spoiled
-    with pytest.raises((KeyError, ValueError)):
-        PartialEstimate.from_arrays(arrays)
-
-
-@pytest.mark.parametrize("name", ["method", "convention", "direction"])
-@pytest.mark.parametrize("spoiled", [np.asarray(3), np.asarray(["exact", "exact"]), None])
-def test_other_names_are_refused(name, spoiled):
+def test_other_arrays_and_names_are_refused(name, spoiled):
     partial = PartialEstimate(3)
     partial.add(0, whole(3))
     arrays = partial.to_arrays()

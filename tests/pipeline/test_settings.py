@@ -94,16 +94,14 @@ def test_dashes_will_do_in_the_file(tmp_path):
 def test_mistakes_in_the_file(tmp_path, text, complaint):
     (tmp_path / "pipeline.toml").write_bytes(text.encode("latin-1"))
     section = "topics" if text.startswith("topics") else "train"
-    outcome = call(*([section, "x"] if section == "topics" else [section]), cwd=tmp_path)
-    assert outcome.code == 2
-    assert outcome.error.startswith("wikitopics: pipeline.toml: ")
-    assert any(each in outcome.error for each in complaint.split("|"))
+    error = call(*([section, "x"] if section == "topics" else [section]), cwd=tmp_path).failed()
+    assert error.startswith("wikitopics: pipeline.toml: ")
+    assert any(each in error for each in complaint.split("|"))
 
 
 def test_mistakes_in_the_environment_are_mended_nowhere_else(tmp_path):
-    outcome = call("train", cwd=tmp_path, WIKITOPICS_TOPICS="many")
-    assert outcome.code == 2
-    assert outcome.error == "wikitopics: WIKITOPICS_TOPICS must be a whole number, found 'many'"
+    error = call("train", cwd=tmp_path, WIKITOPICS_TOPICS="many").failed()
+    assert error == "wikitopics: WIKITOPICS_TOPICS must be a whole number, found 'many'"
     error = call("evaluate", "x", cwd=tmp_path, WIKITOPICS_METHOD="guess").failed()
     assert "WIKITOPICS_METHOD must be one of exact, left-to-right-sequential" in error
     # A wrong value is an error even where something nearer has another: it would come back.

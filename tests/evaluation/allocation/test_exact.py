@@ -94,6 +94,12 @@ def value_of(model, X, **settings):
     return found.log_marginal
 
 
+def check_by_tokens(model, n_tokens, rng, n_missing, **tolerance):
+    observed = counts_of(model, n_tokens, rng, n_missing)
+    expected = oracle.log_probability_by_tokens(model, observed.cells, observed.counts)
+    assert value_of(model, observed) == pytest.approx(expected, rel=1e-11, **tolerance)
+
+
 def with_random_prior(model, rng):
     """The same with Dirichlet parameters that are neither flat nor consistent."""
     firsts = [group[0] for group in model.table_groups()]
@@ -113,9 +119,7 @@ def test_it_is_the_sum_over_all_allocations_of_the_tokens(name, seed):
     few = 3 if name in {"hidden Markov", "v-structure"} else 4
     for n_missing in (0, 1):
         for each in (model, with_random_prior(model, rng)):
-            observed = counts_of(each, few - n_missing, rng, n_missing)
-            expected = oracle.log_probability_by_tokens(each, observed.cells, observed.counts)
-            assert value_of(each, observed) == pytest.approx(expected, rel=1e-11, abs=1e-11)
+            check_by_tokens(each, few - n_missing, rng, n_missing, abs=1e-11)
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if not MODELS[name](1.0, 1.0).tied])
@@ -151,9 +155,7 @@ def test_tokens_of_which_much_is_missing(n_missing):
     rng = np.random.default_rng(n_missing)
     for model in (AllocationModel.nmf(2, 2, 2, 0.8, 0.3), AllocationModel.symmetric_nmf(2, 2)):
         for each in (model, with_random_prior(model, rng)):
-            observed = counts_of(each, 4, rng, n_missing)
-            expected = oracle.log_probability_by_tokens(each, observed.cells, observed.counts)
-            assert value_of(each, observed) == pytest.approx(expected, rel=1e-11)
+            check_by_tokens(each, 4, rng, n_missing)
 
 
 def test_tokens_of_which_none_is_possible_or_there():

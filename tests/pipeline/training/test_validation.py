@@ -228,21 +228,23 @@ def test_without_looks_the_last_model_is_kept(tiny, argv):
     assert len(found) == 2
 
 
-@pytest.mark.parametrize(("patience", "n_looks"), [(1, 4), (2, 5), (5, 8)])
-def test_patience(tiny, patience, n_looks):
-    scores, seen = [-500.0, -400.0, -300.0] + [-310.0] * 9, []
-    with mock.patch.object(learning, "validation_of", scripted(scores, seen)):
-        argv = ("--stopping-patience", patience)
-        assert call("train", "--run", "x", *TINY, *argv, cwd=tiny).code == 0
-    assert len(seen) == n_looks
+WORSE_IN_THE_END = [-500.0, -400.0, -300.0, *[-310.0] * 9]
+# Each of six checks is better by 0.1 %: within the patience of three by 0.3 %.
+SLOWLY_BETTER = [-1000.0, *(-999.0 + i for i in range(5)), *[-994.0] * 10]
 
 
-@pytest.mark.parametrize(("tolerance", "n_looks"), [(0.0, 10), (2e-3, 9), (5e-3, 4), (0.5, 4)])
-def test_tolerance(tiny, tolerance, n_looks):
-    # Each of six checks is better by 0.1 %: within the patience of three by 0.3 %.
-    scores, seen = [-1000.0, *(-999.0 + i for i in range(5)), *[-994.0] * 10], []
+@pytest.mark.parametrize(
+    ("scores", "setting", "value", "n_looks"),
+    [
+        *((WORSE_IN_THE_END, "patience", value, n) for value, n in ((1, 4), (2, 5), (5, 8))),
+        *((SLOWLY_BETTER, "tolerance", value, n) for value, n in ((0.0, 10), (2e-3, 9))),
+        *((SLOWLY_BETTER, "tolerance", value, 4) for value in (5e-3, 0.5)),
+    ],
+)
+def test_patience_and_tolerance(tiny, scores, setting, value, n_looks):
+    seen = []
     with mock.patch.object(learning, "validation_of", scripted(scores, seen)):
-        argv = ("--stopping-tolerance", tolerance)
+        argv = (f"--stopping-{setting}", value)
         assert call("train", "--run", "x", *TINY, *argv, cwd=tiny).code == 0
     assert len(seen) == n_looks
 
