@@ -2,7 +2,7 @@ import os
 import signal
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import numpy as np
@@ -149,8 +149,9 @@ def test_the_client_is_killed(directory, made, number):
     go_on(directory, made, LOCAL if number == signal.SIGKILL else TRAIN)
 
 
-@pytest.mark.slow
-def test_the_scheduler_is_killed(directory, made, tmp_path):
+@contextmanager
+def under_way(directory, tmp_path):
+    """A run that a scheduler and a worker are a third through, and a stack of what is to end."""
     with ExitStack() as stack:
         scheduler, address = start_scheduler(tmp_path / "scheduler")
         stack.callback(end, scheduler)
@@ -158,50 +159,43 @@ def test_the_scheduler_is_killed(directory, made, tmp_path):
         process = start(directory, *TRAIN, "--cluster", address, pause=0.05)
         stack.callback(lambda: process.poll() is None and process.kill())
         wait_for_steps(directory, N_STEPS // 3, process)
+        yield process, scheduler, worker, address, stack
+
+
+@pytest.mark.slow
+def test_the_scheduler_is_killed(directory, made, tmp_path):
+    with under_way(directory, tmp_path) as (process, scheduler, worker, _, stack):
         end(scheduler)
         assert "is gone; what was done is kept" in finish(process, 90).failed(75)
         assert (directory / "runs/x/checkpoints/latest.npz").exists()
         end(worker)
-        scheduler, address = start_scheduler(tmp_path / "scheduler")
-        stack.callback(end, scheduler)
+        successor, address = start_scheduler(tmp_path / "scheduler")
+        stack.callback(end, successor)
         stack.enter_context(ended(start_worker(tmp_path / "worker", address)))
         go_on(directory, made, (*TRAIN, "--cluster", address))
 
 
 @pytest.mark.slow
 def test_the_scheduler_comes_back_in_time(directory, made, tmp_path):
-    with ExitStack() as stack:
-        scheduler, address = start_scheduler(tmp_path / "scheduler")
-        stack.callback(end, scheduler)
-        worker = stack.enter_context(ended(start_worker(tmp_path / "worker", address)))
-        argv = (*TRAIN, "--cluster", address)
-        process = start(directory, *argv, pause=0.05)
-        stack.callback(lambda: process.poll() is None and process.kill())
-        wait_for_steps(directory, N_STEPS // 3, process)
+    with under_way(directory, tmp_path) as (process, scheduler, worker, address, stack):
         end(scheduler)
         end(worker)
-        scheduler, again = start_scheduler(tmp_path / "scheduler", int(address.rpartition(":")[2]))
+        port = int(address.rpartition(":")[2])
+        successor, again = start_scheduler(tmp_path / "scheduler", port)
         assert again == address
-        stack.callback(end, scheduler)
+        stack.callback(end, successor)
         stack.enter_context(ended(start_worker(tmp_path / "worker", address)))
         outcome = finish(process, 120)
         assert outcome.code in (0, 75), outcome
         assert "Traceback" not in outcome.err
         if outcome.code:
-            go_on(directory, made, argv)
+            go_on(directory, made, (*TRAIN, "--cluster", address))
         assert_same_run(directory, made)
 
 
 @pytest.mark.slow
 def test_a_signal_while_all_workers_are_gone(directory, made, tmp_path):
-    with ExitStack() as stack:
-        scheduler, address = start_scheduler(tmp_path / "scheduler")
-        stack.callback(end, scheduler)
-        worker = stack.enter_context(ended(start_worker(tmp_path / "worker", address)))
-        argv = (*TRAIN, "--cluster", address)
-        process = start(directory, *argv, pause=0.05)
-        stack.callback(lambda: process.poll() is None and process.kill())
-        wait_for_steps(directory, N_STEPS // 3, process)
+    with under_way(directory, tmp_path) as (process, _, worker, *_):
         end(worker)
         time.sleep(3.0)
         assert process.poll() is None  # it waits

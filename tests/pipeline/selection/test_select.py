@@ -152,16 +152,21 @@ def test_more_seeds(selected):
         assert row["seed_standard_error"] == pytest.approx(abs(nats[0] - nats[1]) / 2)
 
 
+def assert_runs_as_before(selected, name):
+    """The runs of 2 and 4 topics are those of `select-online`, which nothing disturbed."""
+    for k in (2, 4):
+        one, other = (
+            selected / f"runs/select-{each}/topics-{k}/model.npz" for each in ("online", name)
+        )
+        assert arrays_of(one) == arrays_of(other)
+
+
 @pytest.mark.slow
 def test_processes_change_no_bit(selected):
     argv = ("--topics", "2,3,4", "--test", 0.2, "--name", "several", "--threads", 2)
     with mock.patch.object(command, "TOKENS_WORTH_A_PROCESS", 0):
         select(*argv, cwd=selected).succeeded()
-    for k in (2, 4):
-        one, other = (
-            selected / f"runs/select-{name}/topics-{k}/model.npz" for name in ("online", "several")
-        )
-        assert arrays_of(one) == arrays_of(other)
+    assert_runs_as_before(selected, "several")
 
 
 def test_gibbs_sampling_too(selected):
@@ -190,16 +195,13 @@ def signalled_in_run(number):
 def test_interrupted_and_gone_on(selected, number):
     argv = ("--topics", "2,4", "--test", 0.2, "--name", "again")
     with mock.patch.object(OnlineLDA, "iterate", signalled_in_run(number)):
-        outcome = select(*argv, cwd=selected)
-    assert outcome.code == 130
-    assert outcome.error.endswith("give the same command again to go on")
+        error = select(*argv, cwd=selected).failed(130)
+    assert error.endswith("give the same command again to go on")
     runs = selected / "runs/select-again"
     assert len(list(runs.glob("*/model.npz"))) == number - 1
     assert len(list(runs.glob("*/checkpoints/latest.npz"))) == number
     assert "going on after" in select(*argv, cwd=selected).succeeded().err
-    for k in (2, 4):
-        whole = selected / f"runs/select-online/topics-{k}/model.npz"
-        assert arrays_of(runs / f"topics-{k}/model.npz") == arrays_of(whole)
+    assert_runs_as_before(selected, "again")
 
 
 @pytest.mark.slow
@@ -211,9 +213,7 @@ def test_killed_and_gone_on(selected):
     process.kill()
     finish(process)
     select(*argv, cwd=selected).succeeded()
-    for k in (2, 4):
-        whole = selected / f"runs/select-online/topics-{k}/model.npz"
-        assert arrays_of(runs / f"topics-{k}/model.npz") == arrays_of(whole)
+    assert_runs_as_before(selected, "killed")
 
 
 def test_other_settings_are_another_choice(selected):
@@ -294,9 +294,8 @@ def test_the_table_for_people(selected):
     ],
 )
 def test_bad_input(tiny, argv, complaint):
-    before, outcome = files_of(tiny), select(*shlex.split(argv), cwd=tiny)
-    assert outcome.code == 2
-    assert complaint in outcome.error
+    before = files_of(tiny)
+    assert complaint in select(*shlex.split(argv), cwd=tiny).failed()
     assert {n: c for n, c in files_of(tiny).items() if "select-" not in n} == before
 
 
