@@ -4,7 +4,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -12,7 +11,7 @@ import numba
 import numpy as np
 from numba.core import event, types
 
-from models.kernel_cache import cache_of
+from corpora.kernel_cache import cached
 
 F = TypeVar("F", bound=Callable[..., Any])
 A = TypeVar("A", bound=np.ndarray)
@@ -51,9 +50,7 @@ def _compiled(function: F, fast_math: set[str]) -> F:
     compiled = numba.njit(**options)(function)
     if compiled is not function:  # it is with NUMBA_DISABLE_JIT
         compiled.get_call_template = partial(_template_of_types, compiled.get_call_template)
-        with suppress(RuntimeError):  # numba found no folder that it could write to
-            compiled._cache = cache_of(function)  # noqa: SLF001 - as its enable_caching does
-    return cast("F", compiled)
+    return cast("F", cached(compiled))
 
 
 def _template_of_types(template_of: Callable[..., Any], args: Any, kws: Any) -> Any:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # A busy machine is no fault of the code: laws are checked without a clock. Laws that do not say of
 # how many examples have a hundred, and fewer where the slow tests are left out.
-settings.register_profile("all", deadline=None)
+settings.register_profile("thorough", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=40)
 
 
@@ -28,7 +28,7 @@ NUMBERS = count()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("quick" if "not slow" in config.option.markexpr else "all")
+    settings.load_profile("quick" if "not slow" in config.option.markexpr else "thorough")
     # Results that fixtures of several tests compute, and those of the user, are none of a test's.
     config.stash[SESSION_CACHE] = tempfile.TemporaryDirectory(prefix="wikitopics-cache-")
     os.environ["WIKITOPICS_CACHE"] = config.stash[SESSION_CACHE].name

@@ -1,7 +1,7 @@
 """Compilation of kernels in a process of its own, while a command downloads, reads and annotates.
 
 The process does what the command will do, with a few documents, and leaves the kernels in the
-cache; where the command needs one that is being compiled, it waits for it (`models.kernel_cache`).
+cache; where the command needs one that is being compiled, it waits for it (`corpora.kernel_cache`).
 
     python -m pipeline.warming.background TASK
 """
@@ -17,10 +17,10 @@ from typing import Any
 from llvmlite.binding import get_host_cpu_name
 from numba.core import config
 
+from corpora.kernel_cache import cache_folder
 from corpora.worker_pool import available_cores
 from evaluation.methods import scoring_of
 from models.families import trainers
-from models.kernel_cache import cache_folder
 from pipeline.settings import TrainSettings
 from pipeline.training.trainers import spec_of
 

@@ -9,8 +9,10 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from corpora.tokens.fast.convolution import TILE, ConvolutionalTagger, Layer
 from evaluation import certify, log_likelihood, log_marginal, topic_distances
 from evaluation.allocation.log_marginal import MARGINAL_METHODS
 from evaluation.family import Scoring
@@ -44,7 +46,8 @@ def all_recipes() -> list[Recipe]:
         for way in ({}, *spec.ways)
     ]
     scoring = [recipe for each in SCORINGS for recipe in scoring_recipes(each)]
-    return [*training, *scoring, *marginals]
+    text = [Recipe("tags of words", tag), Recipe("products of rows", multiply)]
+    return [text[0], *training, *scoring, *marginals, text[1]]  # the last needs spaCy
 
 
 def scoring_recipes(scoring: Scoring) -> list[Recipe]:
@@ -108,6 +111,27 @@ def score_table(method: str) -> None:
         log_marginal(
             model, np.eye(3), method, n_particles=4, n_repeats=2, n_moves=n_moves, random_state=0
         )
+
+
+def tag() -> None:
+    """Tag a long and a short text by a small network."""
+    width, n_tags = 8, 3
+
+    def ones(*shape: int) -> NDArray[np.float32]:
+        return np.ones(shape, dtype=np.float32)
+
+    layer = Layer.of(ones(width, 2, 3 * width), ones(width, 2), ones(width), ones(width))
+    tagger = ConvolutionalTagger([layer], ones(n_tags, width), ones(n_tags))
+    rows = np.zeros(2 * TILE + 5, dtype=np.int32)
+    starts = np.array([0, 2 * TILE, len(rows)])
+    tagger.tag(rows, starts, ones(1, width))
+
+
+def multiply() -> None:
+    """Multiply matrices as spaCy's models are made to."""
+    from corpora.tokens.fast.row_product import RowProductOps  # noqa: PLC0415 - imports spaCy
+
+    RowProductOps().gemm(np.ones((2, 3), dtype=np.float32), np.ones((3, 2), dtype=np.float32))
 
 
 @cache

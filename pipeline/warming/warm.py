@@ -5,8 +5,8 @@ from functools import cache
 from itertools import chain, zip_longest
 from typing import Any
 
+from corpora.kernel_cache import cache_folder, caches_folder
 from corpora.worker_pool import ordered_map
-from models.kernel_cache import cache_folder, caches_folder
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
 from pipeline.progress import Progress

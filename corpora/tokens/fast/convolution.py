@@ -29,6 +29,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from corpora.kernel_cache import cached
+
 Floats = NDArray[np.float32]
 
 TILE = 128  # Rows of a tile at most, those of the neighbourhood included; a multiple of `GROUP`
@@ -127,7 +129,8 @@ def _apply(layer: Layer, x: Floats, d: Floats, m: Floats) -> None:
     _finish(m, layer.bias, layer.scale, layer.shift, x)
 
 
-@njit(cache=True)
+@cached
+@njit
 def _gather(rows: Any, start: int, embedding: Any, x: Any) -> None:
     """Set x[1 + i] = embedding[rows[start + i]], zeros outside of `rows` and at both ends."""
     n_rows, width = x.shape
@@ -141,7 +144,8 @@ def _gather(rows: Any, start: int, embedding: Any, x: Any) -> None:
                 x[i, j] = 0
 
 
-@njit(cache=True, fastmath=True)
+@cached
+@njit(fastmath=True)
 def _transform(x: Any, d: Any) -> None:
     """Set d = B x for each four tokens and their neighbours."""
     n_fours, width = d.shape[1:]
@@ -159,7 +163,8 @@ def _transform(x: Any, d: Any) -> None:
             d[5, p, j] = four * d1 - five * d3 + d5
 
 
-@njit(cache=True, fastmath=True)
+@cached
+@njit(fastmath=True)
 def _finish(m: Any, bias: Any, scale: Any, shift: Any, x: Any) -> None:
     """Set x += layer_norm(max_p (A m + bias)), the maximum over the pieces."""
     n_fours = m.shape[1]
@@ -189,7 +194,8 @@ def _finish(m: Any, bias: Any, scale: Any, shift: Any, x: Any) -> None:
             _normalise_and_add(y[i], scale, shift, x[1 + 4 * p + i])
 
 
-@njit(cache=True, fastmath=True, inline="always")
+@cached
+@njit(fastmath=True, inline="always")
 def _normalise_and_add(y: Any, scale: Any, shift: Any, x: Any) -> None:
     """Add to x, in place: (y - mean(y)) / sqrt(var(y) + epsilon) * scale + shift."""
     width = len(y)
@@ -205,7 +211,8 @@ def _normalise_and_add(y: Any, scale: Any, shift: Any, x: Any) -> None:
         x[j] += (y[j] - mean) * factor * scale[j] + shift[j]
 
 
-@njit(cache=True)
+@cached
+@njit
 def _best(scores: Any, bias: Any, first: int, tags: Any) -> None:
     """Set tags[i] = argmax(scores[first + i] + bias)."""
     for i in range(len(tags)):

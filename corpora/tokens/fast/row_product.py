@@ -10,6 +10,8 @@ import numpy as np
 from numba import njit
 from thinc.api import NumpyOps
 
+from corpora.kernel_cache import cached
+
 
 class RowProductOps(NumpyOps):  # type: ignore[misc]  # thinc has no types for its compiled classes
     """thinc's operations by NumPy, with products whose rows do not depend on their place."""
@@ -28,7 +30,8 @@ class RowProductOps(NumpyOps):  # type: ignore[misc]  # thinc has no types for i
         return out
 
 
-@njit(cache=True)
+@cached
+@njit
 def add_product(x: Any, y: Any, out: Any) -> None:
     """Add x @ y to out, in place."""
     for i in range(x.shape[0]):

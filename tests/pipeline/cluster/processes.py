@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from models.kernel_cache import caches_folder
+from corpora.kernel_cache import caches_folder
 from tests.pipeline.conftest import fill_store
 from tests.pipeline.support import call, session_of, spawn, wait_until
 

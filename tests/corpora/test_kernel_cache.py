@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from models.kernel_cache import MAX_FOLDERS, MAX_WAIT, PACKAGES, kernel_sources
+from corpora.kernel_cache import MAX_FOLDERS, MAX_WAIT, PACKAGES, kernel_sources
 
 ROOT = Path(__file__).parents[2]
 CALLED = """
@@ -47,8 +47,8 @@ def tree(tmp_path):
     for package in PACKAGES:
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").touch()
-    for name in ("kernel.py", "kernel_cache.py"):
-        shutil.copy(ROOT / "models" / name, tmp_path / "models")
+    for name in ("models/kernel.py", "corpora/kernel_cache.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "models" / "called.py").write_text(CALLED)
     (tmp_path / "evaluation" / "caller.py").write_text(CALLER)
     return tmp_path
@@ -206,7 +206,7 @@ path.write_text(path.read_text().replace("+ ADDED", "* 2.0"))
     assert run(tree) == (13.0, 0)
     edit(called, "* 2.0", "+ ADDED")
     assert run(tree) == (11.0, 0)
-    digest = "from models.kernel_cache import kernel_sources\nkernel_sources()"
+    digest = "from corpora.kernel_cache import kernel_sources\nkernel_sources()"
     assert run(tree, digest + change + RUN) == (13.0, 0)  # imported after the digest was made
     edit(called, "* 2.0", "+ ADDED")
     assert run(tree) == (11.0, 1)

@@ -30,15 +30,16 @@ from functools import cache
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from numba.core import config
 from numba.core.caching import FunctionCache, _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-PACKAGES = ("evaluation", "models")
-IMPORT = b"from models.kernel import"  # Text that marks a file as one with kernels
+PACKAGES = ("corpora", "evaluation", "models")
+IMPORTS = (b"from models.kernel import", b"from corpora.kernel_cache import cached")
+"""Texts that mark a file as one with kernels."""
 LIBRARIES = ("numba", "llvmlite", "numpy")  # Packages whose version changes compiled code
 OPTIONS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DEBUG_JIT")
 """Options of numba that change compiled code; the processor is a part of a file's name."""
@@ -48,6 +49,7 @@ USED_AGAIN_SECONDS = 3600.0
 """Time after which the use of a folder is noted again."""
 MAX_WAIT, WAIT_STEP = 60.0, 0.02
 """Seconds to wait at most for a kernel that another process compiles, and between two looks."""
+F = TypeVar("F", bound=Callable[..., Any])
 logger = logging.getLogger(__name__)
 
 
@@ -67,7 +69,7 @@ class KernelSources:
             with suppress(OSError):
                 stamp = _stamp(str(path))
                 content = path.read_bytes()
-                if IMPORT in content or path == root / "models" / "kernel.py":
+                if any(each in content for each in IMPORTS):
                     stamps[str(path)] = stamp
                     name = path.relative_to(root).as_posix()
                     digests.append(f"{sha256(content).hexdigest()} {name}\n")
@@ -125,14 +127,17 @@ def cache_folder() -> Path | None:
     return folder
 
 
-def cache_of(function: Callable[..., Any]) -> _Cache:
-    """Return the cache of a kernel.
+def cached(compiled: F) -> F:
+    """Keep in the cache what numba compiles of a function: a decorator before `numba.njit`.
 
-    In an archive, where sources have no files, it is numba's own, which looks at the archive.
+    In an archive sources have no files: the cache is numba's own, which looks at the archive.
     """
-    if kernel_sources().stamps:
-        return KernelCache(function)
-    return FunctionCache(function)  # type: ignore[no-untyped-call]
+    dispatcher: Any = compiled
+    if hasattr(dispatcher, "py_func"):  # it is a plain function with NUMBA_DISABLE_JIT
+        kind: Any = KernelCache if kernel_sources().stamps else FunctionCache
+        with suppress(RuntimeError):  # numba found no folder that it could write to
+            dispatcher._cache = kind(dispatcher.py_func)  # noqa: SLF001 - as its enable_caching does
+    return compiled
 
 
 class KernelCache(_Cache):
