@@ -28,10 +28,10 @@ KNOWN = {"experiment": str, "scale": str, "seed": int, "name": str, "rows": list
 def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> dict[str, Any]:
     """Run the experiments that have no result of this scale and seed, and write the page.
 
-    A result of full scale serves for quick, one of an older version does not count. A failed
-    experiment is named, and the others run. With `gather_only` nothing runs, and results of any
-    scale and seed are taken. Raises UsageError if a setting makes no sense or is of single
-    experiments, or there is nothing to gather; StoreLockedError if another process writes there.
+    A result of full scale serves for quick; one of an older version is replaced at its own scale
+    alone. A failed experiment is named, and the others run. With `gather_only` nothing runs, and
+    results of any scale and seed are taken. Raises UsageError if a setting makes no sense or is of
+    single experiments, or there is nothing to gather; StoreLockedError if another process writes.
     """
     check(settings)
     directory = Path(settings.output or "reproduce")
@@ -49,8 +49,8 @@ def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> 
         for n, name in enumerate(EXPERIMENTS, start=1):
             there = _gathered(name, directory, settings)
             serving = [(scale, settings.seed) for scale in (settings.scale, "full")]
-            recent = [each for each in there.results if not is_older(each)]
-            if any((result["scale"], result["seed"]) in serving for result in recent):
+            kept = [r for r in there.results if r["scale"] != settings.scale or not is_older(r)]
+            if any((result["scale"], result["seed"]) in serving for result in kept):
                 logger.info("%d of %d, %s: has a result", n, len(EXPERIMENTS), name)
             elif EXPERIMENTS[name].needs:
                 logger.info("%d of %d, %s: %s", n, len(EXPERIMENTS), name, _missing(name))

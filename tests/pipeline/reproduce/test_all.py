@@ -82,11 +82,13 @@ def test_only_what_is_missing_runs(runs, tmp_path):
     runs.write(place / "bam-letters", "bam-letters", seed=1, scale="quick")
     runs.write(place / "bam-abalone", "bam-abalone", seed=0, scale="quick")
     older = [{"claim": "x", "fails_at": []}]
-    runs.write(place / "bam-histogram", "bam-histogram", seed=0, scale="full", findings=older)
+    runs.write(place / "bam-histogram", "bam-histogram", seed=0, scale="quick", findings=older)
+    runs.write(place / "bam-parafac", "bam-parafac", seed=0, scale="full", findings=older)  # kept
     (place / "lpmrf-scaling").mkdir()
     (place / "lpmrf-scaling" / "lpmrf-scaling.json").write_text('{"experiment": "lpmrf-sc')
     outcome = all_of("--output", "out", cwd=tmp_path)
-    assert runs.asked == [name for name in RUNNING if name not in ("bam-toy", "l2r-kl")]
+    serving = ("bam-toy", "l2r-kl", "bam-parafac")
+    assert runs.asked == [name for name in RUNNING if name not in serving]
     assert "lpmrf-scaling.json is skipped" in outcome.err
     assert "not run" not in verdicts(outcome).values()
     assert (place / "report.html").exists()
