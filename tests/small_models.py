@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from evaluation import methods
-from models import GammaPoissonTopics, LDATopics, LPMRFClusters, LPMRFTopics, families
+from models import GammaPoissonTopics, LDATopics, LPMRFClusters, LPMRFTopics, families, parallel
 from tests import unigrams
 from tests.unigrams.model import UnigramMixture
 
@@ -81,10 +81,13 @@ BLOCKS = {
 """Sizes of the blocks of work that threads share out, so that small data are several."""
 
 
-def make_blocks_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let small data be several blocks of work."""
+def make_blocks_small(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """Let small data be several blocks of work; the sizes of the pools of threads that do it."""
     for name, size in BLOCKS.items():
         monkeypatch.setattr(name, size)
+    pools, pool_of = set(), parallel._pool
+    monkeypatch.setattr(parallel, "_pool", lambda n: pools.add(n) or pool_of(n))
+    return pools
 
 
 def training_counts(n_docs=40, n_words=10, seed=0):

@@ -130,30 +130,21 @@ def chunked(*chunks, trailer=b"", **headers):
     )
 
 
-def cut(data):
+def cut(data, then=lambda _: None):
     def answer(request, sock):
         sock.sendall(data)
+        then(sock)
         return False
 
     return answer
 
 
 def send_and_reset(data):
-    def answer(request, sock):
-        sock.sendall(data)
-        reset(sock)
-        return False
-
-    return answer
+    return cut(data, reset)
 
 
 def stall(data):
-    def answer(request, sock):
-        sock.sendall(data)
-        time.sleep(3)
-        return False
-
-    return answer
+    return cut(data, lambda _: time.sleep(3))
 
 
 def dripping(head, tail):

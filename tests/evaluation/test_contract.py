@@ -11,7 +11,6 @@ from sklearn.exceptions import NotFittedError
 
 from evaluation import LikelihoodEstimate, ZeroProbabilityError, log_likelihood
 from evaluation.estimate import PER_DOCUMENT
-from models import parallel
 from tests.evaluation.registry import KINDS, KINDS_AND_METHODS, identify, method_of, scoring_for
 from tests.small_models import (
     CASES,
@@ -113,9 +112,7 @@ def test_documents_without_tokens(kind, method):
 
 @EVERY_METHOD
 def test_threads_change_no_bit_and_seeds_do(kind, method, monkeypatch):
-    make_blocks_small(monkeypatch)
-    pools, pool_of = set(), parallel._pool
-    monkeypatch.setattr(parallel, "_pool", lambda n: pools.add(n) or pool_of(n))
+    pools = make_blocks_small(monkeypatch)
     model, counts = model_of(kind, 4, 7), documents(20, 7, mean=0.8)
     few = 2 if method == "annealed-importance-sampling" else FEW
     expected = estimate_of(model, counts, method, n_samples=few)

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from models import ModelFormatError, SavedModel, load_model, parallel, save_model
+from models import ModelFormatError, SavedModel, load_model, save_model
 from models.families import arrays_of, family_of, topics_of_arrays
 from models.saved import read_arrays, write_arrays
 from pipeline.training.checkpoint import Checkpoint
@@ -51,21 +51,15 @@ def fitted(case):
     return case.build().fit(COUNTS)
 
 
-def assert_same_state(found, expected):
+def assert_same(found, expected, values_of):
     assert type(found) is type(expected)
-    for name, value in vars(expected).items():
+    for name, value in values_of(expected).items():
         assert_array_equal(getattr(found, name), value, err_msg=name)
 
 
-def assert_same_topics(found, expected):
-    assert type(found) is type(expected)
-    for name, array in arrays_of(expected).items():
-        assert_array_equal(getattr(found, name), array, err_msg=name)
-
-
 def assert_same_training(found, expected):
-    assert_same_state(found.state_, expected.state_)
-    assert_same_topics(found.topics_, expected.topics_)
+    assert_same(found.state_, expected.state_, vars)
+    assert_same(found.topics_, expected.topics_, arrays_of)
     assert_array_equal(found.transform(COUNTS), expected.transform(COUNTS))
     if hasattr(expected, "score"):
         assert found.score(COUNTS) == expected.score(COUNTS)
@@ -80,9 +74,7 @@ def learners(estimator):
 
 @EVERY_WAY
 def test_threads_change_no_bit(case, monkeypatch):
-    make_blocks_small(monkeypatch)
-    pools, pool_of = set(), parallel._pool
-    monkeypatch.setattr(parallel, "_pool", lambda n: pools.add(n) or pool_of(n))
+    pools = make_blocks_small(monkeypatch)
     expected = case.build(n_jobs=1).fit(COUNTS)
     expected.transform(COUNTS)
     assert not pools
@@ -193,7 +185,7 @@ def test_counts_of_any_form_are_the_same_documents(case):
         for array in arrays:
             array.setflags(write=False)
         found = case.build().fit(counts)
-        assert_same_topics(found.topics_, fitted(case).topics_)
+        assert_same(found.topics_, fitted(case).topics_, arrays_of)
         assert_array_equal(found.transform(counts), fitted(case).transform(COUNTS), name)
         for array, before in zip(arrays_in(counts), kept, strict=True):
             assert_array_equal(array, before, name)
@@ -482,7 +474,7 @@ def test_what_all_families_answer_to(family):
 @EVERY_FAMILY
 def test_smoothing(family):
     model = model_of(TOPICS[family])
-    assert_same_topics(model.smoothed(0.0), model)
+    assert_same(model.smoothed(0.0), model, arrays_of)
     if not may_have_zeros(TOPICS[family]):
         with pytest.raises(ValueError, match="not smoothed"):
             model.smoothed(0.25)
@@ -501,7 +493,7 @@ def test_saved_and_taken_apart_to_the_bit(family, tmp_path):
     save_model(path, SavedModel(model, tuple("abcdef")))
     loaded = load_model(path)
     assert (family_of(loaded.topics), loaded.header["family"]) == (family, family)
-    assert_same_topics(loaded.topics, model)
+    assert_same(loaded.topics, model, arrays_of)
     save_model(again, loaded)
     assert again.read_bytes() == path.read_bytes()
     header, arrays = read_arrays(path, "wikitopics model")
@@ -513,7 +505,7 @@ def test_saved_and_taken_apart_to_the_bit(family, tmp_path):
             load_model(path)
     arrays = arrays_of(model_of(TOPICS[family]), "best_")
     again = topics_of_arrays(family, {**arrays, "other": np.ones(2)}, "best_")
-    assert_same_topics(again, model_of(TOPICS[family]))
+    assert_same(again, model_of(TOPICS[family]), arrays_of)
     with pytest.raises(KeyError):
         topics_of_arrays(family, arrays)
 

@@ -18,9 +18,7 @@ from tests.pipeline import support
 
 
 def failed(code, *argv, cwd, stdin=""):
-    outcome = support.call(*argv, cwd=cwd, stdin=stdin)
-    assert outcome.code == code, outcome
-    return outcome.error
+    return support.call(*argv, cwd=cwd, stdin=stdin).failed(code)
 
 
 @pytest.mark.parametrize("source", ["dump", "jsonl"])
@@ -289,8 +287,7 @@ def test_a_directory_that_cannot_be_written(tmp_path):
         outcome = support.finish(support.spawn(*argv, cwd=tmp_path, program=program))
     finally:
         tmp_path.chmod(0o755)
-    assert outcome.code == 1, outcome
-    assert "Permission denied: 'new'" in outcome.error
+    assert "Permission denied: 'new'" in outcome.failed(1)
 
 
 def test_a_dump_through_a_pipe(tmp_path):

@@ -229,18 +229,15 @@ def test_truncated_compression_loses_nothing(write, compress):
 
 
 def test_half_a_line_at_the_end(write):
-    found, message = read_until_error(write((pair(1) + pair(2))[:-40]))
-    assert found == [1]
-    assert "line 4: not valid JSON" in message
-    assert "incomplete" in message
-    found, message = read_until_error(write(pair(1) + '{"index": {"_i'))
-    assert found == [1]
-    assert "line 3" in message
-    assert "incomplete" in message
-    found, message = read_until_error(write(pair(1) + '{"index": {"_id": 2}}\n'))
-    assert found == [1]
-    assert "line 3" in message
-    assert "incomplete" in message
+    for text, place in (
+        ((pair(1) + pair(2))[:-40], "line 4: not valid JSON"),
+        (pair(1) + '{"index": {"_i', "line 3"),
+        (pair(1) + '{"index": {"_id": 2}}\n', "line 3"),
+    ):
+        found, message = read_until_error(write(text))
+        assert found == [1]
+        assert place in message
+        assert "incomplete" in message
 
 
 @pytest.mark.parametrize(

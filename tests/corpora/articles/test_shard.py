@@ -151,9 +151,18 @@ def test_something_behind_the_stream_is_reported(junk):
         pytest.param((b"\x80\x05X\x01\0",), id="length cut short"),
         pytest.param((b"\x80\x05X\x09\0\0\0end.",), id="string cut short"),
         pytest.param((b"\x80\x05\x95\x04\0\0\0\0\0\0\0N.",), id="frame cut short"),
+        pytest.param((HEADER, b"\x80\x05Pid\n."), id="persistent id"),
+        pytest.param((HEADER, b"\x80\x05K\x01Q."), id="binary persistent id"),
+        pytest.param((HEADER, b"\x80\x05\x97."), id="out-of-band buffer"),
+        pytest.param((HEADER, b"\x80\x05\x96" + b"\xff" * 7 + b"\x7f."), id="bytearray of 8 EiB"),
+        pytest.param((HEADER, b"\x80\x05\x8d" + b"\xff" * 7 + b"\x7f."), id="string of 8 EiB"),
+        pytest.param((HEADER, b"\x80\x05X\xff\xff\xff\xff."), id="string of 4 GiB"),
+        pytest.param((HEADER, b"\x80\x05\x95" + b"\xff" * 7 + b"\x7f."), id="frame of 8 EiB"),
+        pytest.param((HEADER, b"\x80\x05Nr\xff\xff\xff\xff."), id="memo index of 4 Gi"),
+        pytest.param((HEADER, b"\x80\x05\x8b\xff\xff\xff\x7f."), id="integer of 2 GiB"),
     ],
 )
-def test_malformed_shards_are_reported(values):
+def test_malformed_shards_and_tricks_of_the_stack_language_are_refused(values):
     with pytest.raises(CorpusFormatError, match=r"000007\.pkl\.gz"):
         read(shard_of(*values))
 
@@ -239,25 +248,6 @@ def test_registered_extension_codes_are_refused_even_when_cached():
     finally:
         copyreg.remove_extension("posix", "system", 240)
         copyreg._extension_cache.pop(240, None)
-
-
-@pytest.mark.parametrize(
-    "attack",
-    [
-        pytest.param(b"\x80\x05Pid\n.", id="persistent id"),
-        pytest.param(b"\x80\x05K\x01Q.", id="binary persistent id"),
-        pytest.param(b"\x80\x05\x97.", id="out-of-band buffer"),
-        pytest.param(b"\x80\x05\x96" + b"\xff" * 7 + b"\x7f.", id="bytearray of 8 EiB"),
-        pytest.param(b"\x80\x05\x8d" + b"\xff" * 7 + b"\x7f.", id="string of 8 EiB"),
-        pytest.param(b"\x80\x05X\xff\xff\xff\xff.", id="string of 4 GiB"),
-        pytest.param(b"\x80\x05\x95" + b"\xff" * 7 + b"\x7f.", id="frame of 8 EiB"),
-        pytest.param(b"\x80\x05Nr\xff\xff\xff\xff.", id="memo index of 4 Gi"),
-        pytest.param(b"\x80\x05\x8b\xff\xff\xff\x7f.", id="integer of 2 GiB"),
-    ],
-)
-def test_tricks_of_the_stack_language_are_refused(attack):
-    with pytest.raises(CorpusFormatError, match=r"000007\.pkl\.gz"):
-        read(shard_of(HEADER, attack))
 
 
 def test_a_few_bytes_that_unfold_into_gigabytes_are_refused():

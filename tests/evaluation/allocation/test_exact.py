@@ -1,6 +1,7 @@
 import itertools
 import json
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,40 +27,21 @@ def graph(parents, cardinalities, visible, **settings):
     return AllocationModel(parents, cardinalities, tuple(visible), **settings)
 
 
-def chain(a=1.0, b=None):
-    """j → k → l → i."""
-    sizes = {"j": 2, "k": 2, "l": 2, "i": 3}
-    return graph({"j": "", "k": "j", "l": "k", "i": "l"}, sizes, "ij", a=a, b=b)
+HIDDEN_MARKOV = {"k": "", "l": "k", "m": "l", "i": "k", "j": "l", "x": "m"}
+GRAPHS = {
+    "chain": ({"j": "", "k": "j", "l": "k", "i": "l"}, (2, 2, 2, 3), "ij", ()),
+    "v-structure": ({"i": "", "j": "", "k": "i", "l": "j", "s": "kl"}, [2] * 5, "ijs", ()),
+    "disconnected": ({"k": "", "i": "k", "l": "", "j": "l", "x": ""}, [2] * 5, "jix", ()),
+    "hidden Markov": (HIDDEN_MARKOV, [2] * 6, "ijx", (("l", "m"), ("i", "j", "x"))),
+    "barren": ({"i": "", "k": "i", "j": "i"}, (2, 3, 2), "ij", ()),
+    "tied to visible": ({"k": "", "i": "", "j": "k"}, (2, 2, 3), "ij", (("k", "i"),)),
+}
+"""Parents of each index, sizes of the indices, which of them are visible, and which are tied."""
 
 
-def v_structure(a=1.0, b=None):
-    """i → k → s ← l ← j, of which i, j and s are seen."""
-    sizes = {"i": 2, "j": 2, "k": 2, "l": 2, "s": 2}
-    return graph({"i": "", "j": "", "k": "i", "l": "j", "s": "kl"}, sizes, "ijs", a=a, b=b)
-
-
-def disconnected(a=1.0, b=None):
-    """A hidden root with one visible child, and a part of its own with another; a lone index."""
-    sizes = {"k": 2, "i": 2, "l": 2, "j": 2, "x": 2}
-    return graph({"k": "", "i": "k", "l": "", "j": "l", "x": ""}, sizes, "jix", a=a, b=b)
-
-
-def hidden_markov(a=1.0, b=None):
-    """k → l → m with tied transitions, words i, j, x with one table too."""
-    sizes = {"k": 2, "l": 2, "m": 2, "i": 2, "j": 2, "x": 2}
-    parents = {"k": "", "l": "k", "m": "l", "i": "k", "j": "l", "x": "m"}
-    return graph(parents, sizes, "ijx", a=a, b=b, tied=(("l", "m"), ("i", "j", "x")))
-
-
-def barren(a=1.0, b=None):
-    """i → k, hidden and without children, beside j."""
-    return graph({"i": "", "k": "i", "j": "i"}, {"i": 2, "k": 3, "j": 2}, "ij", a=a, b=b)
-
-
-def tied_to_visible(a=1.0, b=None):
-    """k, hidden, and i have one table: the values of k have the names of those of i."""
-    sizes = {"k": 2, "i": 2, "j": 3}
-    return graph({"k": "", "i": "", "j": "k"}, sizes, "ij", a=a, b=b, tied=(("k", "i"),))
+def graph_of(name, a, b):
+    parents, sizes, visible, tied = GRAPHS[name]
+    return graph(parents, dict(zip(parents, sizes, strict=True)), visible, a=a, b=b, tied=tied)
 
 
 MODELS = {
@@ -69,12 +51,7 @@ MODELS = {
     "cp": lambda a, b: AllocationModel.cp((2, 3, 2), 2, a, b),
     "complete": lambda a, b: AllocationModel.complete((2, 3), a, b),
     "symmetric nmf": lambda a, b: AllocationModel.symmetric_nmf(3, 2, a, b),
-    "chain": chain,
-    "v-structure": v_structure,
-    "disconnected": disconnected,
-    "hidden Markov": hidden_markov,
-    "barren": barren,
-    "tied to visible": tied_to_visible,
+    **{name: partial(graph_of, name) for name in GRAPHS},
 }
 
 

@@ -29,17 +29,17 @@ def factors_of(topics, document, n_chains, n_sweeps, seed):
     return factors * np.exp(scaled.log_scale)[word_of][:, None]
 
 
+def probabilities(topics, w, others):
+    pairs = zip(topics.topic_word, topics.alpha, strict=True)
+    return [words[w] * (others.count(k) + alpha) for k, (words, alpha) in enumerate(pairs)]
+
+
 def naive_factors(topics, tokens, n_chains, n_sweeps, rng):
     """The algorithm of the paper, mended, with the same random numbers."""
-    topic_word, alpha = topics.topic_word, topics.alpha
-    n_topics = len(alpha)
-
-    def probabilities(w, others):
-        return [topic_word[k][w] * (others.count(k) + alpha[k]) for k in range(n_topics)]
 
     def draw(p):
-        rest, running = rng.random() * sum(p), list(itertools.accumulate(p))
-        return next(k for k in range(n_topics) if running[k] > rest)
+        rest, running = rng.random() * sum(p), itertools.accumulate(p)
+        return next(k for k, reached in enumerate(running) if reached > rest)
 
     factors = np.empty((n_chains, len(tokens), n_sweeps))
     for chain in range(n_chains):
@@ -48,9 +48,10 @@ def naive_factors(topics, tokens, n_chains, n_sweeps, rng):
             for sweep in range(n_sweeps):
                 for i in range(t):
                     others = topic_of[:i] + topic_of[i + 1 :]
-                    topic_of[i] = draw(probabilities(tokens[i], others))
-                factors[chain, t, sweep] = sum(probabilities(w, topic_of)) / (t + sum(alpha))
-            topic_of.append(draw(probabilities(w, topic_of)))
+                    topic_of[i] = draw(probabilities(topics, tokens[i], others))
+                p = probabilities(topics, w, topic_of)
+                factors[chain, t, sweep] = sum(p) / (t + sum(topics.alpha))
+            topic_of.append(draw(p))
     return factors
 
 
@@ -87,19 +88,14 @@ def test_the_estimate_is_the_product_of_mean_factors_in_a_random_order(method):
 
 def limit_of_particles(topics, document):
     """log of the estimate by infinitely many particles: all K^l assignments are followed."""
-    topic_word, alpha = topics.topic_word, topics.alpha
-    n_topics = len(alpha)
-
-    def probabilities(w, others):
-        return [topic_word[k][w] * (others.count(k) + alpha[k]) for k in range(n_topics)]
 
     def spread(states, at, w, inserted):
         """Every state's probability goes to those that differ from it at token `at`."""
         result = {}
         for state, probability in states.items():
             others = state[:at] + state[at + (not inserted) :]
-            p = probabilities(w, others)
-            for k in range(n_topics):
+            p = probabilities(topics, w, others)
+            for k in range(len(p)):
                 reached = (*others[:at], k, *others[at:])
                 result[reached] = result.get(reached, 0) + probability * p[k] / sum(p)
         return result
@@ -108,8 +104,8 @@ def limit_of_particles(topics, document):
     for t, w in enumerate(tokens):
         for i in range(t):
             states = spread(states, i, tokens[i], inserted=False)
-        mean = sum(p * sum(probabilities(w, state)) for state, p in states.items())
-        total += math.log(mean / (t + sum(alpha)))
+        mean = sum(p * sum(probabilities(topics, w, state)) for state, p in states.items())
+        total += math.log(mean / (t + sum(topics.alpha)))
         states = spread(states, t, w, inserted=True)
     return total
 

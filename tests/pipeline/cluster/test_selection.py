@@ -174,9 +174,8 @@ def test_a_cluster_that_is_lost(tiny, here):
 
 
 def test_a_task_at_which_workers_die(tiny):
-    outcome = select(tiny, Bench(fate=lambda _: KILLED))
-    assert outcome.code == 1
-    assert re.search("run topics-[34]: workers died again and again", outcome.error)
+    error = select(tiny, Bench(fate=lambda _: KILLED)).failed(1)
+    assert re.search("run topics-[34]: workers died again and again", error)
 
 
 def test_an_error_of_a_slice_ends_the_command(tiny):

@@ -34,10 +34,9 @@ def fill(disk, left):
 
 
 def refused(*argv, cwd):
-    outcome = call(*argv, cwd=cwd)
-    assert outcome.code == 75, outcome
-    assert "the disk is full" in outcome.error
-    assert "give the same command again to go on" in outcome.error
+    error = call(*argv, cwd=cwd).failed(75)
+    assert "the disk is full" in error
+    assert "give the same command again to go on" in error
 
 
 @pytest.mark.parametrize("left", [0, 4096, 16384, 32768])
@@ -57,6 +56,12 @@ def test_full_while_downloading(small_disk, tmp_path, left):
     store.verify()
 
 
+def check_it_goes_on(argv, small_disk, tiny_finished):
+    assert call(*argv, cwd=small_disk).code == 0
+    expected = arrays_of(tiny_finished / "runs/tiny/model.npz")
+    assert arrays_of(small_disk / "runs/full/model.npz") == expected
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("left", [0, 8192, 16384])
 @pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -67,9 +72,7 @@ def test_full_in_the_text_stage(small_disk, untouched, tiny_finished, left, thre
     refused(*argv, cwd=small_disk)
     ballast.unlink()
     ArticleStore(small_disk / "articles").verify()
-    assert call(*argv, cwd=small_disk).code == 0
-    expected = arrays_of(tiny_finished / "runs/tiny/model.npz")
-    assert arrays_of(small_disk / "runs/full/model.npz") == expected
+    check_it_goes_on(argv, small_disk, tiny_finished)
 
 
 @pytest.mark.parametrize("left", range(16384, 120_000, 16384))
@@ -78,13 +81,10 @@ def test_full_while_counting_or_training(small_disk, tiny_finished, left):
     argv = ("train", "--run", "full", *TINY)
     ballast, outcome = fill(small_disk, left), call(*argv, cwd=small_disk)
     if outcome.code != 0:
-        assert outcome.code == 75, outcome
-        assert "the disk is full" in outcome.error
+        assert "the disk is full" in outcome.failed(75)
         assert not (small_disk / "runs/full/model.npz").exists()
     ballast.unlink()
-    assert call(*argv, cwd=small_disk).code == 0
-    expected = arrays_of(tiny_finished / "runs/tiny/model.npz")
-    assert arrays_of(small_disk / "runs/full/model.npz") == expected
+    check_it_goes_on(argv, small_disk, tiny_finished)
 
 
 def test_full_while_a_large_corpus_is_saved(small_disk):
