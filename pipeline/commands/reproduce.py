@@ -7,24 +7,14 @@ from pipeline.options import Arguments, Outcome, add_command
 from pipeline.reproduce.settings import ALL_TAKE, EXPERIMENTS, ReproduceSettings
 from pipeline.setting_sources import resolve
 
+NAMES = ", ".join(EXPERIMENTS)
+
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "reproduce",
-        "published experiments again",
-        ReproduceSettings,
-        run,
-        arguments="EXPERIMENT",
-    )
-    parser.add_argument(
-        "experiment",
-        metavar="EXPERIMENT",
-        nargs="?",
-        choices=EXPERIMENTS,
-        help=", ".join(EXPERIMENTS),
-    )
+    title, word = "published experiments again", "EXPERIMENT"
+    parser = add_command(commands, "reproduce", title, ReproduceSettings, run, arguments=word)
+    parser.add_argument("experiment", metavar=word, nargs="?", choices=EXPERIMENTS, help=NAMES)
     group = parser.add_argument_group("instead of EXPERIMENT")
     group.add_argument(
         "--all",
@@ -42,8 +32,7 @@ def run(arguments: Arguments) -> Outcome:
     is_of_all = arguments.all or arguments.gather
     if (arguments.experiment is None) != is_of_all:
         raise UsageError(
-            "reproduce takes an EXPERIMENT, one of " + ", ".join(EXPERIMENTS) + "; or --all or "
-            "--gather without one"
+            f"reproduce takes an EXPERIMENT, one of {NAMES}; or --all or --gather without one"
         )
     settings = resolve(ReproduceSettings, "reproduce", vars(arguments))
     if is_of_all:

@@ -52,9 +52,8 @@ def corpora_of(settings: ReproduceSettings) -> list[Named]:
                 f"--counts: {paths[names.index(name)]} and {paths[i]} would both be called {name} "
                 "in tables: rename one of them"
             )
-    return [
-        Named(name, whole_counts(read_counts(at))) for name, at in zip(names, paths, strict=True)
-    ]
+    counts = (whole_counts(read_counts(path)) for path in paths)
+    return [Named(*each) for each in zip(names, counts, strict=True)]
 
 
 def one_corpus(settings: ReproduceSettings, experiment: str) -> Named:

@@ -77,22 +77,17 @@ class ExperimentView:
 
 def views_of(outcomes: Mapping[str, Outcome], directory: Path) -> list[ExperimentView]:
     """Return the views of all experiments; pictures are in `directory`/EXPERIMENT."""
-    return [
-        _view(each, paper, outcomes[each.name], directory / each.name)
-        for paper in PAPERS
-        for each in paper.experiments
-    ]
-
-
-def _view(experiment: Experiment, paper: Paper, outcome: Outcome, place: Path) -> ExperimentView:
     views = []
-    for result in outcome.results:
-        try:
-            views.append(_result(experiment, result, place))
-        except Exception as error:  # noqa: BLE001 - a stored result may have any fault
-            logger.warning("%s: %s (%r)", experiment.name, OTHER_VERSION, error)
-            outcome = outcome._replace(problem=outcome.problem or OTHER_VERSION)
-    return ExperimentView(experiment, paper, outcome, tuple(views))
+    for paper, experiment in ((of, each) for of in PAPERS for each in of.experiments):
+        found, outcome = [], outcomes[experiment.name]
+        for result in outcome.results:
+            try:
+                found.append(_result(experiment, result, directory / experiment.name))
+            except Exception as error:  # noqa: BLE001 - a stored result may have any fault
+                logger.warning("%s: %s (%r)", experiment.name, OTHER_VERSION, error)
+                outcome = outcome._replace(problem=outcome.problem or OTHER_VERSION)
+        views.append(ExperimentView(experiment, paper, outcome, tuple(found)))
+    return views
 
 
 def _result(experiment: Experiment, result: dict[str, Any], place: Path) -> ResultView:

@@ -5,15 +5,6 @@ from typing import Any
 
 from pipeline.settings import setting
 
-EXPERIMENTS = (
-    *("aldebakel-trainers", "aldebakel-topics"),
-    *("buntine-table-1", "buntine-convergence", "buntine-model-selection"),
-    *("l2r-kl", "l2r-convergence"),
-    *("bam-toy", "bam-histogram", "bam-parafac"),
-    *("bam-abalone", "bam-letters", "bam-decompositions"),
-    *("lpmrf-classic3", "lpmrf-wikipedia"),
-    *("lpmrf-dependencies", "lpmrf-scaling"),
-)  # Names of `reproduce NAME`, in the order of `reproduce --all`
 ALL_TAKE = "quick takes more than a quarter of an hour of one core, full many hours"
 """Measured time of all of them, for the help."""
 ALDEBAKEL_EXPERIMENTS = ("aldebakel-trainers", "aldebakel-topics")
@@ -25,6 +16,13 @@ PARTICLE_EXPERIMENTS = ("bam-toy", *MOVES_EXPERIMENTS)
 PERPLEXITY_EXPERIMENTS = ("lpmrf-classic3", "lpmrf-wikipedia")
 FIELD_EXPERIMENTS = (*PERPLEXITY_EXPERIMENTS, "lpmrf-dependencies")
 """Experiments that take lambda and c of Poisson MRFs."""
+EXPERIMENTS = (
+    *ALDEBAKEL_EXPERIMENTS,
+    *("buntine-table-1", "buntine-convergence", "buntine-model-selection"),
+    *L2R_EXPERIMENTS,
+    *("bam-toy", "bam-histogram", "bam-parafac", "bam-abalone", *LETTER_EXPERIMENTS),
+    *(*FIELD_EXPERIMENTS, "lpmrf-scaling"),
+)  # Names of `reproduce NAME`, in the order of `reproduce --all`
 
 
 def _number(help_text: str, *of: str, metavar: str = "N") -> Any:

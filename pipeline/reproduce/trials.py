@@ -62,9 +62,7 @@ def run_trials(
             progress.update(0, shown(*key))
             timed = partial(_timed, compute, key)
             arrays = group.cached(trial_name(*key), timed, dict[str, Any], dict[str, Any])
-            found[key] = {
-                field: each if each.ndim else each.item() for field, each in arrays.items()
-            }
+            found[key] = {name: each if each.ndim else each.item() for name, each in arrays.items()}
             progress.update(steps(*key))
     return found
 

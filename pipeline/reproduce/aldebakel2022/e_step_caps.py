@@ -101,10 +101,9 @@ def _findings(result: Any) -> Findings:
     )
     yield Finding("gibbs-is-near", claim, far, SIMILAR)
     near = [row["updates"] for row in swept if row["more"]["bound"] >= -NEAR]
+    slow = [row for row in capped if near and near[0] <= row["near"]]
     quicker = [
-        f"cap {row['limit']} ({near[0] / row['near']:.2f} times the updates)"
-        for row in capped
-        if near and near[0] <= row["near"]
+        f"cap {row['limit']} ({near[0] / row['near']:.2f} times the updates)" for row in slow
     ]
     claim = "Gibbs sampling takes more updates than VB until it is near"
     if near:

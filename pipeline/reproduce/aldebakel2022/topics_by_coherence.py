@@ -49,13 +49,11 @@ def _run(settings: ReproduceSettings) -> Found:
         reference = Corpus(part.train, corpus.words, names)
         proportions = topics.proportions(part.train, n_jobs=part.n_jobs)
         top = topics.top_words(MAX_WORDS)
-        return taken | {
-            **{name: coherence(topics, reference, name).mean for name in MEASURED[:2]},
-            "bound": training.score(topics, part, "bound"),
-            "prevalence": np.average(proportions, axis=0, weights=part.train.sum(axis=1)),
-            "top": top,
-            "probabilities": np.take_along_axis(topics.topic_word, top, axis=1),
-        }
+        taken |= {name: coherence(topics, reference, name).mean for name in MEASURED[:2]}
+        taken["bound"] = training.score(topics, part, "bound")
+        prevalence = np.average(proportions, axis=0, weights=part.train.sum(axis=1))
+        probabilities = np.take_along_axis(topics.topic_word, top, axis=1)
+        return taken | {"prevalence": prevalence, "top": top, "probabilities": probabilities}
 
     models = [(k,) for k in sorted({*CANDIDATES, n_shown})]
     run_name = "run {}, {} topics".format

@@ -88,7 +88,8 @@ def as_json(budget: ConvergenceBudget, truth: float, estimates: Mapping[str, Flo
 
 
 def _tables(result: Any) -> list[Table]:
-    names, rows = grouped(result["rows"], "estimator"), result["rows"]
+    names = grouped(result["rows"], "estimator")
+    rows = pivoted(result["rows"], "samples", "estimator")
     note = (
         f"Bits a word of one document of {result['tokens']} tokens under {result['topics']} "
         f"topics, gamma = {result['gamma']}; exactly {result['exact']:.5f}."
@@ -96,12 +97,7 @@ def _tables(result: Any) -> list[Table]:
 
     def table(title: str, column: str) -> Table:
         shown = (Column(name, (name, column), ".5f") for name in names)
-        return Table(
-            title,
-            (Column("samples", "samples", ","), *shown),
-            pivoted(rows, "samples", "estimator"),
-            note,
-        )
+        return Table(title, (Column("samples", "samples", ","), *shown), rows, note)
 
     estimates = table("Estimates of −log2 p a word, one run", "estimate")
     title = f"Root mean square error over {result['runs']} runs"

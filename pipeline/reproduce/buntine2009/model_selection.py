@@ -17,6 +17,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,12 +151,10 @@ def scored(drawn: Problem, n_train: int, n_topics: int, n_jobs: int | None = Non
     budget, started = drawn.budget, time.perf_counter()
     topics, bounds = _learned(drawn, n_train, n_topics, n_jobs) if n_train else (drawn.truth, [])
     found = {BOUNDS: bounds, TRAINING: time.perf_counter() - started}
-    for name, n_samples in budget.n_samples.items():
+    for name, size in budget.n_samples.items():
         estimator = completion if name == COMPLETION else ESTIMATORS[name]
         documents, started = DocumentBlock(drawn.held_out), time.perf_counter()
-        estimate = estimator(
-            topics, documents, n_samples=n_samples, seed=budget.seed, n_jobs=n_jobs
-        )
+        estimate = estimator(topics, documents, n_samples=size, seed=budget.seed, n_jobs=n_jobs)
         found[SECONDS + name] = time.perf_counter() - started
         found |= estimate.to_arrays(f"{name}/")
     return found
@@ -204,25 +203,14 @@ def as_json(dataset: str, budget: SelectionBudget, models: dict[Model, Row]) -> 
             row = {**known, "estimator": name, "perplexity": ours.perplexity}
             row |= {"loss": loss.nats_per_word, "loss_standard_error": loss.standard_error}
             rows.append(plain(row | {"seconds": models[i, k][SECONDS + name]}))
-    best = {
-        at: min(of, key=lambda row: row["perplexity"])["topics"]
-        for at, of in grouped(rows, "training_documents", "estimator").items()
-    }
-    return {
-        "name": f"{NAME}-{dataset}",
-        "dataset": dataset,
-        "true_topics": truth,
-        "words": budget.dataset.n_words,
-        "held_out_documents": budget.n_held_out,
-        "samples": budget.n_samples,
-        "true_perplexity": {name: estimate(0, truth, name).perplexity for name in names},
-        "rows": rows,
-        "chosen": [
-            {"training_documents": i, "estimator": name, "topics": k}
-            for (i, name), k in best.items()
-        ],
-        "training": training,
-    }
+    shown = ("training_documents", "estimator", "topics")
+    best = (min(of, key=itemgetter("perplexity")) for of in grouped(rows, *shown[:2]).values())
+    chosen = [{key: row[key] for key in shown} for row in best]
+    perplexity = {name: estimate(0, truth, name).perplexity for name in names}
+    about = {"name": f"{NAME}-{dataset}", "dataset": dataset, "true_topics": truth}
+    about |= {"words": budget.dataset.n_words, "held_out_documents": budget.n_held_out}
+    found = {"samples": budget.n_samples, "true_perplexity": perplexity, "rows": rows}
+    return {**about, **found, "chosen": chosen, "training": training}
 
 
 def _tables(result: Any) -> list[Table]:

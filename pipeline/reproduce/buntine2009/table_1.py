@@ -101,14 +101,10 @@ def statistics(error: Floats, standard_error: Floats, length: int) -> dict[str, 
     mean, deviation = error.mean(axis=1), error.std(axis=1, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = mean / (deviation / root)
-    return {
-        "mean": mean,
-        "standard_deviation": deviation,
-        "t": t,
-        "coverage": (np.abs(error) <= 2 * standard_error).mean(axis=1),
-        "ratio": relative.mean(axis=1),
-        "ratio_standard_error": relative.std(axis=1, ddof=1) / root,
-    }
+    ratio, ratio_error = relative.mean(axis=1), relative.std(axis=1, ddof=1) / root
+    found = {"mean": mean, "standard_deviation": deviation, "t": t}
+    found["coverage"] = (np.abs(error) <= 2 * standard_error).mean(axis=1)
+    return found | {"ratio": ratio, "ratio_standard_error": ratio_error}
 
 
 def as_json(budget: Table1Budget, found: dict[tuple[float], Any]) -> dict[str, Any]:

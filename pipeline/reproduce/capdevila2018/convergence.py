@@ -39,15 +39,10 @@ def _run(settings: ReproduceSettings) -> Found:
         common = budget, settings.threads, corpus.name
         topics = runs.cached_topics(group, training, *common)
         scores = runs.cached_scores(group, topics, documents, *common)
-        about = {
-            "corpus": corpus.name,
-            "documents": training.shape[0],
-            "words": training.shape[1],
-            "scored": documents.shape[0],
-            "tokens": int(documents.sum()),
-        }
-        corpora.append(about)
-        rows += rows_of(about, budget, scores)
+        about = {"documents": training.shape[0], "words": training.shape[1]}
+        about |= {"scored": documents.shape[0], "tokens": int(documents.sum())}
+        corpora.append({"corpus": corpus.name, **about})
+        rows += rows_of(corpora[-1], budget, scores)
     return Found({"name": NAME, "topics": budget.n_topics, "corpora": corpora, "rows": rows})
 
 
@@ -74,18 +69,14 @@ def rows_of(about: Row, budget: Budget, scores: dict[Run, Row]) -> list[Row]:
     """
     total = {run: float(found["log_likelihood"].sum()) for run, found in scores.items()}
     reference = total[Run(REFINED, budget.sizes[REFINED][-1])]
-    return [
-        {
-            "corpus": about["corpus"],
-            "estimator": run.estimator,
-            "samples": run.n_samples,
-            "log_likelihood": total[run],
-            "standard_error": plain(np.sqrt((scores[run]["standard_error"] ** 2).sum())),
-            "above_reference": (total[run] - reference) / about["tokens"],
-            "seconds": scores[run]["seconds"],
-        }
-        for run in (Run(name, size) for name, sizes in budget.sizes.items() for size in sizes)
-    ]
+    rows = []
+    for run in (Run(name, size) for name, sizes in budget.sizes.items() for size in sizes):
+        error = plain(np.sqrt((scores[run]["standard_error"] ** 2).sum()))
+        above = (total[run] - reference) / about["tokens"]
+        row = {"corpus": about["corpus"], "estimator": run.estimator, "samples": run.n_samples}
+        row |= {"log_likelihood": total[run], "standard_error": error, "above_reference": above}
+        rows.append(row | {"seconds": scores[run]["seconds"]})
+    return rows
 
 
 def _tables(result: Any) -> list[Table]:

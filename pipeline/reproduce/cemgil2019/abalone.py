@@ -206,13 +206,10 @@ def ages_of(rings: Ints, classes: Ints) -> dict[str, Any]:
     test = kruskal(*(rings[named == r] for r in range(len(n)))) if len(n) > 1 else (0.0, 1.0)
     statistic, probability = map(float, test)
     share = counts / counts.sum(axis=1, keepdims=True)
-    return {
-        "classes": rows_of(animals=n, mean_rings=mean, standard_error=error, distribution=share),
-        "steps_in_standard_errors": steps.tolist(),
-        "kruskal_wallis": statistic,
-        "probability": probability,
-        "explained": statistic / (len(rings) - 1),
-    }
+    rows = rows_of(animals=n, mean_rings=mean, standard_error=error, distribution=share)
+    found = {"kruskal_wallis": statistic, "probability": probability}
+    found["explained"] = statistic / (len(rings) - 1)
+    return {"classes": rows, "steps_in_standard_errors": steps.tolist(), **found}
 
 
 def _findings(result: Any) -> Findings:

@@ -74,9 +74,7 @@ class FactorQuality(NamedTuple):
     unscaled_sparsity: float  # Factors as they come: least squares leave the scale to chance
     squared_loss: float
     kl_divergence: float
-    n_impossible: (
-        float  # Tokens in cells of expectation 0, of infinite KL divergence but for `FLOOR`
-    )
+    n_impossible: float  # Tokens in cells of expectation 0: KL divergence is infinite but for FLOOR
 
 
 def _run(settings: ReproduceSettings) -> Found:

@@ -117,9 +117,7 @@ def _findings(result: Any) -> Findings:
     text = f"{at_weak}, VB: symmetric NMF not above NMF throughout"
     yield Finding("vb-symmetric-not-above", text, failed, WEAK_PRIOR)
     for method in BY_PARTICLES:
-        best = {
-            g: [curves.best[g, m, strong]["rank"] for m in ("vb", method)] for g in curves.graphs
-        }
+        best = {g: [curves.best[g, m, strong]["rank"] for m in ("vb", method)] for g in GRAPHS}
         failed = [f"{graph} ({vb} and {smc})" for graph, (vb, smc) in best.items() if vb >= smc]
         text = f"{at_strong}: the best rank of VB below that of {NAMES[method]}"
         paper = BEST_RANK if method == "smc" else ""
@@ -133,9 +131,7 @@ def _tables(result: Any) -> list[Table]:
         Column("method", lambda row: NAMES[row["method"]]),
         Column("NMF", "nmf"),
         Column("symmetric NMF", "symmetric"),
-        Column(
-            "runs overlap", lambda row: None if row["method"] == "vb" else row["not_told_apart"]
-        ),
+        Column("runs overlap", lambda r: None if r["method"] == "vb" else r["not_told_apart"]),
     )
     note = (
         f"{result['tokens']:,} letter pairs of {result['source']}, drawn of {result['pairs']:,}, "

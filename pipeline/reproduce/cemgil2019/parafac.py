@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,7 @@ def found_ranks(rows: list[dict[str, Any]], true_rank: int) -> list[dict[str, An
     found = []
     for tensor, of_tensor in grouped(rows, "tensor").items():
         (true,) = (row for row in of_tensor if row["rank"] == true_rank)
-        best = {method: scores.highest(of_tensor, method) for method in SCORING}
+        best = {method: max(of_tensor, key=itemgetter(method)) for method in SCORING}
         ranks = {method: row["rank"] for method, row in best.items()}
         above = {f"{m}_above_truth": row[m] - true[m] for m, row in best.items()}
         found.append({"tensor": tensor, **ranks, **above})
@@ -214,8 +215,8 @@ def _findings_of_smc(result: Any, method: str) -> Findings:
     for each in result["found"]:
         at, rows = f"tensor {each['tensor']}", tensors[each["tensor"]]
         (at_true,) = (row for row in rows if row["rank"] == true)
-        runs, best_runs = at_true["runs"][method], scores.highest(rows, method)["runs"][method]
-        if each[method] != true and min(best_runs) > max(runs):
+        runs, best = at_true["runs"][method], max(rows, key=itemgetter(method))
+        if each[method] != true and min(best["runs"][method]) > max(runs):
             above.append(each)
         if max(runs) - min(runs) > AGREEMENT:
             apart.append(f"{at} ({max(runs) - min(runs):.1f} nats apart)")

@@ -87,11 +87,6 @@ def in_words(result: Any) -> str:
     )
 
 
-def highest(rows: Any, method: str) -> Any:
-    """Return the row in which a method has its highest score."""
-    return max(rows, key=lambda row: row[method])
-
-
 def with_runs(values: Callable[[Any, str], tuple[Any, ...]]) -> list[Column]:
     """Return columns of SMC: the log marginal, the lowest and the highest run in brackets. `values`
     returns these three, given a row and the method.
@@ -137,9 +132,7 @@ def score_rows(
     rows, best = [], []
     for a, graph, method in product(strengths, models, SCORING):
         named = {"a": a, "graph": graph, "method": method}
-        of_ranks = [
-            {**named, "rank": rank, **_shown(scores[graph, method, a, rank])} for rank in ranks
-        ]
+        of_ranks = [{**named, "rank": r, **_shown(scores[graph, method, a, r])} for r in ranks]
         rows += of_ranks
         top = of_ranks[int(np.argmax([number(row["log_marginal"], -np.inf) for row in of_ranks]))]
         best.append({**named, "rank": top["rank"], "log_marginal": top["log_marginal"]})

@@ -8,6 +8,7 @@ there is SMC that visits tokens sorted by cell, whose variance is far lower.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, product
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from evaluation.arrays import Floats
 from models.allocation.model import AllocationModel
 from pipeline.figures.style import BLUE, GREEN, GRID, VERMILION
 from pipeline.reproduce.cemgil2019.published import LOG_MARGINAL, PUBLISHED, RANKS, A
-from pipeline.reproduce.cemgil2019.scores import NAMES, SORTED, Budget, budget_of, highest, score
+from pipeline.reproduce.cemgil2019.scores import NAMES, SORTED, Budget, budget_of, score
 from pipeline.reproduce.claims import MAX_T, Finding, Findings
 from pipeline.reproduce.experiment import Experiment, Figure, Found, number, numbers, rows_of
 from pipeline.reproduce.settings import ReproduceSettings
@@ -129,7 +130,7 @@ def _wrong(rows: list[Any], method: str) -> list[tuple[str, Any, float, float]]:
     """Return where a method has another rank than exact, by how many nats, and their error."""
     wrong = []
     for of_place in grouped(rows, "matrix", "a").values():
-        ours, right = highest(of_place, method), highest(of_place, "exact")
+        ours, right = (max(of_place, key=itemgetter(name)) for name in (method, "exact"))
         if ours is not right:
             place = f"{_place(ours)} (K = {ours['rank']} for {right['rank']}"
             gap, error = ours[method] - right[method], 0.0

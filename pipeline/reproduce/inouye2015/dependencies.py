@@ -206,10 +206,8 @@ def compared(topics: Sequence[Topic], by: str = SORTED_BY[0]) -> list[dict[str, 
             ranks = [rank_of.get(_unordered(each)) for each in published]
             places = zip(published, ranks, strict=True)
             row = {"published_topic": n, "topic": k, "by": by, "kind": kind, "of": len(published)}
-            row["found"] = {
-                str(within): sum(rank is not None and rank <= within for rank in ranks)
-                for within in WITHIN
-            }
+            known = [rank for rank in ranks if rank is not None]
+            row["found"] = {str(within): sum(rank <= within for rank in known) for within in WITHIN}
             row["places"] = [{"published": each, "place": rank} for each, rank in places]
             found.append(plain(row))
     return found
@@ -295,17 +293,15 @@ def _headline(result: Any) -> Headline:
     return Headline(what, ours, ", ".join(str(sum(row["of"] for row in each)) for each in found))
 
 
+def _draw(figure: Any, result: Any, model: SavedModel) -> None:
+    dependency_figure(model, result["rows"])(figure)
+
+
 EXPERIMENT = Experiment(
     NAME,
     "Table 1",
     "The top words and the strongest dependencies of three topics.",
     *(_run, _tables, _headline, _findings),
-    (
-        Figure(
-            "",
-            "The strongest dependencies of each topic as a graph of words",
-            lambda figure, result, model: dependency_figure(model, result["rows"])(figure),
-        ),
-    ),
+    (Figure("", "The strongest dependencies of each topic as a graph of words", _draw),),
     data=lambda result: data_note("Classic3", result["corpus"]) if result["missing_words"] else "",
 )

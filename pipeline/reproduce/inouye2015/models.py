@@ -128,13 +128,9 @@ class Scorer:
             block = DocumentBlock(documents)
             return [map_assignment(each, block, n_jobs=self.n_jobs).perplexity for each in models]
 
-        return summed | {
-            "test": measured(test),
-            "train": measured(train),
-            "nonzeros": 2 * len(model.edge_weight),
-            "seconds": seconds,
-            "missing": missing_at_least(models[0], chosen[1]),
-        }
+        found = {"test": measured(test), "train": measured(train), "seconds": seconds}
+        missing = missing_at_least(models[0], chosen[1])
+        return {**summed, **found, "nonzeros": 2 * len(model.edge_weight), "missing": missing}
 
     def fitted(self, variant: Variant, train: Counts, chosen: tuple[float, float]) -> Model:
         """Return the model as published; by Gibbs sampling with partition functions by SMC."""

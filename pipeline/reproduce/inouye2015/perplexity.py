@@ -225,12 +225,7 @@ def selected(
     if kind != "single":
         assignments = "mixture" if kind == "mixture" else "moves"
         shares = field_selection.multinomial_shares(parts.train, n_topics, assignments, **common)
-    annealing = (
-        models.SMOOTHING,
-        "envelope",
-        budget.selection_samples,
-        budget.selection_temperatures,
-    )
+    effort = budget.selection_samples, budget.selection_temperatures
     with Progress(f"{kind}, K = {n_topics}: selecting", table.size, "pairs") as progress:
 
         def keep(i: int, j: int, perplexity: float) -> None:
@@ -240,7 +235,7 @@ def selected(
             progress.update(1)
 
         common |= {"shares": shares, "patience": settings.patience, "known": table.copy()}
-        common["effort"] = FieldSettings(math.nan, math.nan, *annealing)
+        common["effort"] = FieldSettings(math.nan, math.nan, models.SMOOTHING, "envelope", *effort)
         return field_selection.select_fields(parts.train, parts.test, *grid, on_pair=keep, **common)
 
 
