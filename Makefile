@@ -21,10 +21,11 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wikitopics needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 
-# What kernels need comes first: they are compiled while the rest is installed.
+# What kernels need comes first: they are compiled while the rest is installed, but for users who have some.
+KERNELS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wikitopics/kernels
 $(INSTALLED): pyproject.toml | $(BIN)/python
-	$(INSTALL) networkx numba scikit-learn scipy tqdm
-	nice $(BIN)/python -m pipeline warm --threads 1 < /dev/null > /dev/null 2>&1 &
+	test -d "$(KERNELS)" || $(INSTALL) networkx numba scikit-learn scipy tqdm
+	test -d "$(KERNELS)" || nice $(BIN)/python -m pipeline warm --threads 1 < /dev/null > /dev/null 2>&1 &
 	$(INSTALL) --editable .
 	touch $@
 

@@ -72,7 +72,7 @@ def compile_kernels(task: str) -> None:
     settings = {**asked["settings"], "topics": asked["topics"], "max_passes": 2, "seed": 0}
     trainer = spec.build(settings, 1).set_params(**spec.quick)
     scoring = scoring_of(recipes.train(trainer, max(recipes.N_DOCUMENTS, asked["topics"])))
-    os.nice(5)  # what follows is for the next command
+    os.nice(19)  # what follows is for the next command
     for method in (scoring.default, *scoring.shown):
         recipes.score(scoring.topics, method)
     recipes.describe(scoring.topics)

@@ -18,7 +18,7 @@ from evaluation.allocation.log_marginal import MARGINAL_METHODS
 from evaluation.family import Scoring
 from evaluation.methods import SCORINGS, scoring_of
 from models.allocation.model import AllocationModel
-from models.families import FAMILIES, trainers
+from models.families import FAMILIES
 from models.family import Trainer, TrainerSpec
 from models.topics import TopicWords
 from pipeline.training.validation import validation_of
@@ -35,28 +35,32 @@ class Recipe:
 
 
 def all_recipes() -> list[Recipe]:
-    """Return the recipes of every trainer in each of its ways, and of every estimator."""
-    marginals = [
+    """Return the recipes of every trainer in each of its ways, and of every estimator.
+
+    Those of the first families come first, as most users need them; the last one needs spaCy.
+    """
+    recipes = [Recipe("tags of words", tag)]
+    for family in FAMILIES:
+        recipes += [
+            Recipe(f"training, {spec.name}{_text(way)}", partial(train_by, spec, way))
+            for spec in family.trainers
+            for way in ({}, *spec.ways)
+        ]
+        for scoring in SCORINGS:
+            if scoring.topics in family.topics.values():
+                recipes += scoring_recipes(scoring)
+    recipes += [
         Recipe(f"marginal likelihood, {method}", partial(score_table, method))
         for method in MARGINAL_METHODS
     ]
-    training = [
-        Recipe(f"training, {spec.name}{_text(way)}", partial(train_by, spec, way))
-        for spec in trainers()
-        for way in ({}, *spec.ways)
-    ]
-    scoring = [recipe for each in SCORINGS for recipe in scoring_recipes(each)]
-    text = [Recipe("tags of words", tag), Recipe("products of rows", multiply)]
-    return [text[0], *training, *scoring, *marginals, text[1]]  # the last needs spaCy
+    return [*recipes, Recipe("products of rows", multiply)]
 
 
 def scoring_recipes(scoring: Scoring) -> list[Recipe]:
-    """Return the recipes of all estimators of topics of a kind."""
-    kind = scoring.topics
-    recipes = [
-        Recipe(f"{method.name}, {kind.__name__}", partial(score, kind, method.name))
-        for method in scoring.methods
-    ]
+    """Return the recipes of all estimators of topics of a kind, those of reports first."""
+    kind, first = scoring.topics, (scoring.default, *scoring.shown)
+    names = dict.fromkeys((*first, *(method.name for method in scoring.methods)))
+    recipes = [Recipe(f"{name}, {kind.__name__}", partial(score, kind, name)) for name in names]
     recipes.append(Recipe(f"description, {kind.__name__}", partial(describe, kind)))
     if scoring.simulate is not None:
         recipes.append(Recipe(f"certificate, {kind.__name__}", partial(certify_method, kind)))
