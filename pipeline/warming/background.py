@@ -41,12 +41,15 @@ def compile_ahead(settings: TrainSettings) -> None:
     mark = mark_of(task)
     if mark is None or mark.exists():
         return
-    _started.append(_start([sys.executable, "-m", "pipeline.warming.background", task]))
+    # -P: a folder `pipeline` in the working directory is not this package.
+    _started.append(_start([sys.executable, "-P", "-m", "pipeline.warming.background", task]))
 
 
 def _start(command: list[str]) -> subprocess.Popen[bytes]:
-    null = subprocess.DEVNULL
-    return subprocess.Popen(command, stdin=null, stdout=null, stderr=null)  # noqa: S603 - our own
+    null, folders = subprocess.DEVNULL, [str(Path(__file__).parents[2])]
+    folders += filter(None, [os.environ.get("PYTHONPATH")])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    return subprocess.Popen(command, stdin=null, stdout=null, stderr=null, env=environment)  # noqa: S603
 
 
 def task_of(settings: TrainSettings) -> str:

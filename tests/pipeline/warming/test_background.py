@@ -26,12 +26,26 @@ SETTINGS = [TrainSettings(model=spec.model, topics=4, **spec.chosen_by) for spec
 @pytest.mark.parametrize("settings", SETTINGS, ids=[spec.name for spec in trainers()])
 def test_the_process_runs_a_small_training_and_leaves_a_mark(started, settings):
     compile_ahead(settings)
-    assert [each[1:3] for each in started] == [["-m", "pipeline.warming.background"]]
+    assert [each[-2] for each in started] == ["pipeline.warming.background"]
     assert not mark_of(task_of(settings)).exists()
-    compile_kernels(started[0][3])
+    compile_kernels(started[0][-1])
     assert mark_of(task_of(settings)).exists()
     compile_ahead(settings)
     assert len(started) == 1, "all is compiled"
+
+
+def test_a_package_of_the_same_name_in_the_working_directory_is_not_run(tmp_path, monkeypatch):
+    theirs = tmp_path / "pipeline" / "warming"
+    theirs.mkdir(parents=True)
+    for path in (theirs.parent / "__init__.py", theirs / "__init__.py", theirs / "background.py"):
+        path.write_text("open('run', 'w')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(VARIABLE, "1")
+    monkeypatch.setattr(background, "available_cores", lambda: 2)
+    monkeypatch.setattr(background, "mark_of", lambda _: tmp_path / "mark")
+    compile_ahead(SETTINGS[0])
+    assert background._started.pop().wait(timeout=60) == 0
+    assert not (tmp_path / "run").exists()
 
 
 def test_settings_that_take_other_kernels_are_another_task(started):
