@@ -147,7 +147,7 @@ def session_of(leader):
 def wait_until(condition, seconds, complaint):
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, complaint
+        assert time.monotonic() < deadline, complaint() if callable(complaint) else complaint
         time.sleep(0.002)
 
 

@@ -127,7 +127,7 @@ def test_what_is_under_way_is_cancelled_when_nobody_waits(two, tmp_path, name):
     results = getattr(two, name)(function, range(40), ahead=4)
     next(results)
     # The first, and one that each of the two workers is at.
-    wait_until(lambda: n_begun() == 3, 60, "not all workers are at work")
+    wait_until(lambda: n_begun() == 3, 60, lambda: f"not all work: {two.client.scheduler_info()}")
     # Dask ignores that a task is cancelled which its scheduler has not read yet.
     submitted = set(two.client.futures)
     wait_until(
