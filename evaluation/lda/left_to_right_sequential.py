@@ -34,7 +34,7 @@ from evaluation.lda.particles import (
     Groups,
     Particles,
     copy_particle,
-    new_groups,
+    groups_of,
     new_particles,
     use_prior,
     visit_groups,
@@ -83,14 +83,12 @@ def left_to_right_sequential(
     return Score(log_p, math.sqrt(variance), n_samples / (1.0 + n_samples * variance))
 
 
-@kernel
 def score_document(
     word_topic: Floats, words: Ints32, n: Ints, alpha: Floats, n_particles: int, rng: Rng
 ) -> tuple[float, float]:
     """Return log p of a document with `n` (U,) tokens of `words` (U,), and p's relative variance.
 
     The variance is NaN for one particle. Runs are independent, so that their mean is unbiased too.
-    The result is no named tuple, as numba crashes on an interrupt while it makes one for Python.
     """
     arrangement = arrange(word_topic, words, n, alpha)
     _, log_mean, variance = run_with_pilots(arrangement, alpha, n_particles, rng)
@@ -150,9 +148,28 @@ def is_better(run: Run, other: Run) -> bool:
     return run.relative_variance < 0.5 * other.relative_variance
 
 
-@kernel
 def arrange(word_topic: Floats, words: Ints32, n: Ints, alpha: Floats) -> Arrangement:
-    """Order the groups by the entropy of their topic, and compute the look-ahead counts."""
+    """Order the groups by the entropy of their topic, and compute the look-ahead counts.
+
+    The kernels return no named tuples, as numba crashes on an interrupt while it makes one.
+    """
+    rows, order, size, of_group, weight, log_scale = order_groups(word_topic, words, n, alpha)
+    lookahead = np.zeros((3, len(size) + 1, len(alpha)))
+    for i in range(2):
+        q = greedy_start(rows, n, alpha, order) if i else independent_start(rows, alpha)
+        fill_lookahead(lookahead[i], rows, n, alpha, q, size, of_group)
+    return Arrangement(groups_of(size, weight), lookahead, log_scale)
+
+
+@kernel
+def order_groups(
+    word_topic: Floats, words: Ints32, n: Ints, alpha: Floats
+) -> tuple[Floats, Ints, Ints, Ints, Floats, float]:
+    """Split the words into groups of tokens, in the order of their topics' entropies.
+
+    Returns the words' rows of `word_topic` (U, K), each divided by its largest number; the order of
+    the words (U,); each group's size, its word, and its row; and log Π of the divisors.
+    """
     n_topics = len(alpha)
     rows, topic_entropy, log_scale = np.empty((len(words), n_topics)), np.empty(len(words)), 0.0
     # h_c is at most (Σα + L)^c: below 1e250 nothing overflows.
@@ -178,17 +195,22 @@ def arrange(word_topic: Floats, words: Ints32, n: Ints, alpha: Floats) -> Arrang
                 weight[group, k] = rows[u, k]
             left -= size[group]
             group += 1
-    lookahead = np.zeros((3, n_groups + 1, n_topics))
-    for i in range(2):
-        q = greedy_start(rows, n, alpha, order) if i else independent_start(rows, alpha)
-        expected = mean_field(rows, n, alpha, q, False, N_CYCLES)
-        to_come = np.zeros(n_topics)
-        for group in range(n_groups - 1, -1, -1):
-            for k in range(n_topics):
-                to_come[k] += LOOKAHEAD_SHARE * size[group] * expected[of_group[group], k]
-                held = lookahead[i, group + 1, k]
-                lookahead[i, group, k] = to_come[k] if to_come[k] - held > LOOKAHEAD_STEP else held
-    return Arrangement(new_groups(size, weight), lookahead, log_scale)
+    return rows, order, size, of_group, weight, log_scale
+
+
+@kernel
+def fill_lookahead(
+    lookahead: Floats, rows: Floats, n: Ints, alpha: Floats, q: Floats, size: Ints, of_group: Ints
+) -> None:
+    """Fill look-ahead counts (U + 1, K), the last are 0; `q` (U, K) starts the mean field."""
+    n_topics = len(alpha)
+    expected = mean_field(rows, n, alpha, q, False, N_CYCLES)
+    to_come = np.zeros(n_topics)
+    for group in range(len(size) - 1, -1, -1):
+        for k in range(n_topics):
+            to_come[k] += LOOKAHEAD_SHARE * size[group] * expected[of_group[group], k]
+            held = lookahead[group + 1, k]
+            lookahead[group, k] = to_come[k] if to_come[k] - held > LOOKAHEAD_STEP else held
 
 
 @kernel
@@ -227,7 +249,7 @@ def greedy_start(word_topic: Floats, n: Ints, alpha: Floats, order: Ints) -> Flo
 
 
 @kernel
-def run_particles(
+def run_particles(  # noqa: C901
     groups: Groups,
     lookahead_counts: Floats,
     alpha: Floats,
@@ -247,16 +269,23 @@ def run_particles(
     root = np.arange(n_particles)  # ancestor of each particle at the start
     prior = alpha + lookahead_counts[0]
     log_mean, variance, n_resampled = 0.0, 0.0, 0
-    for u in range(n_groups):
-        n_before = groups.start[u]
-        log_mean += remove_lookahead(
-            lookahead_counts[u], lookahead_counts[u + 1], alpha, prior, particles, n_before, weight
-        )
-        use_prior(groups, u, prior)
+    # Tokens of a group, then maybe a sweep: in one loop, as `visit_groups` is inlined where called.
+    for step in range(2 * n_groups):
+        u, again = step // 2, step % 2 == 1
+        if again and not sweeps[u]:
+            continue
+        first, n_before = 0 if again else u, groups.start[u]
+        if not again:
+            before, after = lookahead_counts[u], lookahead_counts[u + 1]
+            log_mean += remove_lookahead(before, after, alpha, prior, particles, n_before, weight)
+        for v in range(first, u + 1):
+            use_prior(groups, v, prior)
+        visit_groups(groups, first, u + 1, particles, prior, again, weight, rng)
+        if again:
+            continue
         prior_sum = prior.sum()
         for i in range(groups.size[u]):
             log_mean += math.log((i + 1) / (prior_sum + n_before + i))
-        visit_groups(groups, u, u + 1, particles, prior, False, weight, rng)
         mean, squares = normalise(weight)
         if mean == 0.0:
             return Run(-math.inf, math.nan)
@@ -270,10 +299,6 @@ def run_particles(
         if is_unequal or sweeps[u]:
             resample_multinomial(weight, particles, root, rng)
             n_resampled += 1
-        if sweeps[u]:
-            for v in range(u + 1):
-                use_prior(groups, v, prior)
-            visit_groups(groups, 0, u + 1, particles, prior, True, weight, rng)
     if n_particles == 1:
         return Run(log_mean, math.nan)
     return Run(log_mean, max(variance, variance_by_root(weight, root, n_resampled)))

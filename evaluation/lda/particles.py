@@ -39,15 +39,11 @@ class Particles(NamedTuple):
     topic_of: Ints32  # (N, number of tokens)
 
 
-@kernel
-def new_groups(size: Ints, weight: Floats) -> Groups:
+def groups_of(size: Ints, weight: Floats) -> Groups:
     """Return groups of `size` (U,) tokens with `weight` (U, K), other fields not yet filled."""
-    n_groups, largest = len(size), 0
-    start = np.zeros(n_groups + 1, dtype=np.int64)
-    for u in range(n_groups):
-        start[u + 1] = start[u] + size[u]
-        largest = max(largest, size[u])
-    return Groups(size, start, weight, np.zeros((n_groups, largest + 1)), np.empty_like(weight))
+    start = np.concatenate([[0], np.cumsum(size)])
+    power = np.zeros((len(size), size.max(initial=0) + 1))
+    return Groups(size, start, weight, power, np.empty_like(weight))
 
 
 @kernel
