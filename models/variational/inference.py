@@ -76,13 +76,14 @@ def infer_documents(
     `exp_elog_doc_topic` (D, K), exp ψ(γ) up to a factor a row, and the entries of these rows in
     `ratio` (nnz,). `word_topic_weight` is (V, K). A document is done when the mean absolute change
     of γ falls below `tolerance`, or after `max_iterations`, the cap (see `infer_document`). Returns
-    the total number of iterations.
+    the total number of iterations. What the M-step needs is left out if `ratio` is empty;
+    `exp_elog_doc_topic` (1, K) is then room to work.
     """
     iterations = 0
     for d in range(first, last):
         start, stop = documents.start[d], documents.start[d + 1]
         words, counts = documents.word_of[start:stop], documents.counts[start:stop]
-        theta = exp_elog_doc_topic[d]
+        theta = exp_elog_doc_topic[min(d, len(exp_elog_doc_topic) - 1)]
         iterations += infer_document(
             words,
             counts,
@@ -93,37 +94,11 @@ def infer_documents(
             doc_topic_dirichlet[d],
             theta,
         )
-        mix_topics(words, word_topic_weight, theta, ratio[start:stop])
-        for j in range(start, stop):
-            ratio[j] = documents.counts[j] / (TINY + ratio[j])
+        if len(ratio):
+            mix_topics(words, word_topic_weight, theta, ratio[start:stop])
+            for j in range(start, stop):
+                ratio[j] = documents.counts[j] / (TINY + ratio[j])
     return iterations
-
-
-@kernel
-def infer_documents_only(
-    documents: Documents,
-    first: int,
-    last: int,
-    word_topic_weight: Floats,
-    alpha: Floats,
-    max_iterations: int,
-    tolerance: float,
-    doc_topic_dirichlet: Floats,
-) -> None:
-    """Run `infer_documents` without the part for the M-step: mutates γ (D, K) alone."""
-    theta = np.empty(alpha.shape[0])
-    for d in range(first, last):
-        start, stop = documents.start[d], documents.start[d + 1]
-        infer_document(
-            documents.word_of[start:stop],
-            documents.counts[start:stop],
-            word_topic_weight,
-            alpha,
-            max_iterations,
-            tolerance,
-            doc_topic_dirichlet[d],
-            theta,
-        )
 
 
 @kernel
@@ -211,12 +186,11 @@ def infer_doc_topic(
     """
     doc_topic_dirichlet = starting_dirichlet(counts, alpha)
     documents = documents_of(counts)
-    weight, prior = read_only(word_topic_weight), read_only(alpha)
+    given = read_only(word_topic_weight), read_only(alpha), max_iterations, tolerance
 
     def work(first: int, last: int) -> None:
-        infer_documents_only(
-            documents, first, last, weight, prior, max_iterations, tolerance, doc_topic_dirichlet
-        )
+        room = np.empty((1, len(alpha))), np.empty(0)
+        infer_documents(documents, first, last, *given, doc_topic_dirichlet, *room)
 
     for_blocks(work, counts.shape[0], DOCUMENT_BLOCK, effective_n_jobs(n_jobs))
     return doc_topic_dirichlet

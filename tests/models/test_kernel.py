@@ -12,7 +12,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from scipy import sparse
 
 from models.kernel import kernel, read_only, seconds_compiling, working_clock
-from models.variational.inference import documents_of, infer_doc_topic, infer_documents_only
+from models.variational.inference import documents_of, infer_doc_topic, infer_documents
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -44,12 +44,12 @@ def test_a_kernel_is_compiled_once_for_all_that_callers_have():
     weight, alpha = rng.random((5, 3)), np.full(3, 0.1)
     settings = {"max_iterations": 20, "tolerance": 1e-3}
     found = infer_doc_topic(counts, weight, alpha, **settings)  # type: ignore[arg-type]
-    n_compiled, large = len(getattr(infer_documents_only, "signatures", ())), counts.copy()
+    n_compiled, large = len(getattr(infer_documents, "signatures", ())), counts.copy()
     large.indices, large.indptr = large.indices.astype(np.int64), large.indptr.astype(np.int64)
     for each in (read_only(weight), np.asfortranarray(weight)):
         again = infer_doc_topic(large, each, read_only(alpha), **settings)  # type: ignore[arg-type]
         assert (again == found).all()
-    assert len(getattr(infer_documents_only, "signatures", ())) == n_compiled
+    assert len(getattr(infer_documents, "signatures", ())) == n_compiled
 
 
 def test_the_working_clock_stands_still_while_kernels_are_compiled():

@@ -114,19 +114,19 @@ class ConvolutionalTagger:
             for start in range(0, len(text), self._step):
                 n_left = len(text) - start
                 size = min(-(-(self._before + n_left + len(self.layers)) // ROUND) * ROUND, TILE)
-                x, d, m = self._x[: size + 2], self._d[:, : size // GROUP], self._m
+                x = self._x[: size + 2]
                 _gather(text, start - self._before, embedding, x)
                 for layer in self.layers:
-                    _apply(layer, x, d, m[:, : size // GROUP])
+                    self._apply(layer, x, size // GROUP)
                 yield first + start, first + start + min(n_left, self._step), x[1:-1]
 
-
-def _apply(layer: Layer, x: Floats, d: Floats, m: Floats) -> None:
-    """One layer, in place on `x`; `d` and `m` are room to work."""
-    _transform(x, d)
-    for k in range(6):
-        np.dot(d[k], layer.filters[k], out=m[k])
-    _finish(m, layer.bias, layer.scale, layer.shift, x)
+    def _apply(self, layer: Layer, x: Floats, n_fours: int) -> None:
+        """Apply one layer in place to the rows of `x` within: four times `n_fours`."""
+        # The kernels take whole arrays: a slice would be another type, compiled for itself.
+        _transform(x, n_fours, self._d)
+        for k in range(6):
+            np.dot(self._d[k, :n_fours], layer.filters[k], out=self._m[k, :n_fours])
+        _finish(self._m, n_fours, layer.bias, layer.scale, layer.shift, x)
 
 
 @cached
@@ -146,9 +146,9 @@ def _gather(rows: Any, start: int, embedding: Any, x: Any) -> None:
 
 @cached
 @njit(fastmath=True)
-def _transform(x: Any, d: Any) -> None:
+def _transform(x: Any, n_fours: int, d: Any) -> None:
     """Set d = B x for each four tokens and their neighbours."""
-    n_fours, width = d.shape[1:]
+    width = x.shape[1]
     four, five, two = np.float32(4), np.float32(5), np.float32(2)
     for p in range(n_fours):
         i = 4 * p
@@ -165,9 +165,8 @@ def _transform(x: Any, d: Any) -> None:
 
 @cached
 @njit(fastmath=True)
-def _finish(m: Any, bias: Any, scale: Any, shift: Any, x: Any) -> None:
+def _finish(m: Any, n_fours: int, bias: Any, scale: Any, shift: Any, x: Any) -> None:
     """Set x += layer_norm(max_p (A m + bias)), the maximum over the pieces."""
-    n_fours = m.shape[1]
     width = x.shape[1]
     n_pieces = m.shape[2] // width
     two, four, eight = np.float32(2), np.float32(4), np.float32(8)
