@@ -35,6 +35,7 @@ from typing import Any, TypeVar
 from numba.core import config
 from numba.core.caching import FunctionCache, _Cache
 from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 
 PACKAGES = ("corpora", "evaluation", "models")
@@ -140,6 +141,32 @@ def cached(compiled: F) -> F:
     return compiled
 
 
+def share_compiling() -> None:
+    """Make this process go on, instead of waiting, where another one compiles a kernel.
+
+    A kernel that Python calls runs uncompiled until the other process has saved it. So processes
+    that do the same small computation compile the kernels that it takes between them.
+    """
+    kind: Any = Dispatcher
+    compile_for = kind._compile_for_args  # noqa: SLF001
+
+    def compile_or_run(dispatcher: Any, *args: Any, **kwargs: Any) -> Any:
+        kernels = dispatcher._cache  # noqa: SLF001
+        kernels.is_waiting = False
+        try:
+            return compile_for(dispatcher, *args, **kwargs)
+        except _ClaimedError:
+            return dispatcher.py_func
+        finally:
+            kernels.is_waiting = True
+
+    kind._compile_for_args = compile_or_run  # noqa: SLF001
+
+
+class _ClaimedError(Exception):
+    """Another process compiles the kernel."""
+
+
 class KernelCache(_Cache):
     """Cache of one kernel, for numba's dispatcher.
 
@@ -147,6 +174,8 @@ class KernelCache(_Cache):
     that it imports from then on may differ from those in the digest. Kernels of other files are not
     cached.
     """
+
+    is_waiting = True  # Whether to wait for a kernel that another process compiles
 
     def __init__(self, function: Callable[..., Any]) -> None:
         code = function.__code__
@@ -184,6 +213,8 @@ class KernelCache(_Cache):
                 _free(path)
             if is_claimed or time.monotonic() > until:
                 break
+            if not self.is_waiting:
+                raise _ClaimedError
             _announce_waiting(self._name.rpartition(".")[0].rpartition(".")[0])
             time.sleep(WAIT_STEP)
         return data and CompileResult._rebuild(target_context, *data)  # type: ignore[no-untyped-call] # noqa: SLF001

@@ -54,6 +54,8 @@ from pipeline.warming.background import compile_ahead
 logger = logging.getLogger(__name__)
 
 TOP_WORDS = 10
+FEW_ARTICLES = 400
+"""Number up to which a core is left to the process that compiles kernels."""
 NOT_OF_MODEL = ("threads", "cluster")
 """Settings that a model's file leaves out: they do not change the model."""
 
@@ -114,9 +116,10 @@ def _train(run: RunDirectory, settings: TrainSettings, by: _By, compiled_before:
         compile_ahead(settings)
         settings, corpus = follow(run, settings, n_threads, by.clock)
     else:
-        compile_ahead(settings)
+        is_compiling = compile_ahead(settings)
         settings = _begin(run, settings)
-        corpus = _count(run, settings, n_threads, by.cluster)
+        few = is_compiling and len(ArticleStore(settings.articles)) <= FEW_ARTICLES
+        corpus = _count(run, settings, max(1, n_threads - few), by.cluster)
     parts = split(corpus, settings.validation, settings.test)
     _check_documents(settings, parts)
     logger.info(
@@ -150,7 +153,7 @@ def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:
     if not settings.articles:
         if not Path(SAMPLE_STORE).exists():
             logger.info("no --articles: taking the built-in sample of Wikipedia articles")
-        download(DownloadSettings(output=SAMPLE_STORE, threads=settings.threads))
+        download(DownloadSettings(output=SAMPLE_STORE, threads=1))  # processes take longer
         settings = replace(settings, articles=SAMPLE_STORE)
     store = ArticleStore(settings.articles)
     settings = decide_documents(settings, len(store))

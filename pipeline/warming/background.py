@@ -17,7 +17,7 @@ from typing import Any
 from llvmlite.binding import get_host_cpu_name
 from numba.core import config
 
-from corpora.kernel_cache import cache_folder
+from corpora.kernel_cache import cache_folder, share_compiling
 from corpora.worker_pool import available_cores
 from evaluation.methods import scoring_of
 from models.families import trainers
@@ -29,20 +29,22 @@ VARIABLE = "WIKITOPICS_COMPILE_AHEAD"
 _started: list[subprocess.Popen[bytes]] = []
 
 
-def compile_ahead(settings: TrainSettings) -> None:
+def compile_ahead(settings: TrainSettings) -> bool:
     """Start to compile the kernels of training, then those of scoring its topics.
 
-    Nothing starts if they are in the cache, if there is none, or on a single core. The process ends
-    by itself, maybe after the command; an interrupt from the terminal ends both.
+    Returns whether a process was started: none is if they are in the cache, if there is none, or on
+    a single core. It ends by itself, maybe after the command; an interrupt from the terminal ends
+    both.
     """
     if os.environ.get(VARIABLE) == "0" or vars(config)["DISABLE_JIT"] or available_cores() == 1:
-        return
+        return False
     task = task_of(settings)
     mark = mark_of(task)
     if mark is None or mark.exists():
-        return
+        return False
     # -P: a folder `pipeline` in the working directory is not this package.
     _started.append(_start([sys.executable, "-P", "-m", "pipeline.warming.background", task]))
+    return True
 
 
 def _start(command: list[str]) -> subprocess.Popen[bytes]:
@@ -66,8 +68,8 @@ def mark_of(task: str) -> Path | None:
     return folder and folder / f"done-{sha256(name.encode()).hexdigest()[:16]}"
 
 
-def compile_kernels(task: str) -> None:
-    """Compile the kernels of a task, those of training first."""
+def compile_kernels(task: str, *, forks: bool = False) -> None:
+    """Compile the kernels of a task, those of training first; `forks` to share out the others."""
     from pipeline.warming import recipes  # noqa: PLC0415 - takes a second
 
     asked: dict[str, Any] = json.loads(task)
@@ -76,13 +78,18 @@ def compile_kernels(task: str) -> None:
     trainer = spec.build(settings, 1).set_params(**spec.quick)
     scoring = scoring_of(recipes.train(trainer, max(recipes.N_DOCUMENTS, asked["topics"])))
     os.nice(19)  # what follows is for the next command
+    helper = os.fork() if forks else None
+    if forks:
+        share_compiling()
     for method in (scoring.default, *scoring.shown):
         recipes.score(scoring.topics, method)
     recipes.describe(scoring.topics)
     mark = mark_of(task)
-    if mark is not None:
+    if helper:
+        os.waitpid(helper, 0)
+    if mark is not None and helper != 0:
         mark.touch()
 
 
 if __name__ == "__main__":
-    compile_kernels(sys.argv[1])
+    compile_kernels(sys.argv[1], forks=True)

@@ -5,7 +5,7 @@ from functools import cache
 from itertools import chain, zip_longest
 from typing import Any
 
-from corpora.kernel_cache import cache_folder, caches_folder
+from corpora.kernel_cache import cache_folder, caches_folder, share_compiling
 from corpora.worker_pool import ordered_map
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
@@ -32,7 +32,9 @@ def warm(settings: WarmSettings) -> dict[str, Any]:
     mark = mark_of("; ".join(names))
     if mark is not None and not mark.exists():
         with Progress("compiling", len(order), "uses of kernels") as progress:
-            for name in ordered_map(_run, order, effective_n_jobs(settings.threads)):
+            n_processes = effective_n_jobs(settings.threads)
+            sharing = share_compiling if n_processes > 1 else None
+            for name in ordered_map(_run, order, n_processes, sharing):
                 progress.update(1, name)
         mark.touch()
     kernels = [path for path in folder.iterdir() if "." in path.name]

@@ -282,6 +282,20 @@ def test_processes_at_the_same_time_compile_a_kernel_once(tree):
     assert len(cached(tree)) == 2
 
 
+def test_processes_that_share_compiling_run_what_another_compiles_as_python(tree):
+    code = """
+import numpy as np, corpora.kernel_cache as cache
+from evaluation.caller import read_at, total
+claim, claimed = cache._claim, ["total"]
+cache._claim = lambda path: not any(each in path.name for each in claimed) and claim(path)
+cache.share_compiling()
+for _ in range(2):
+    print(total(np.arange(8.0)[:4], 4), len(total.signatures), len(read_at.signatures))
+    claimed.clear()
+"""
+    assert output_of(tree, code).split() == ["11.0", "0", "1", "11.0", "1", "1"]
+
+
 def test_the_claim_of_a_killed_process_is_free(tree):
     killed = """
 import os

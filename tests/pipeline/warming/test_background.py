@@ -25,16 +25,17 @@ SETTINGS = [TrainSettings(model=spec.model, topics=4, **spec.chosen_by) for spec
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=[spec.name for spec in trainers()])
 def test_the_process_runs_a_small_training_and_leaves_a_mark(started, settings):
-    compile_ahead(settings)
+    assert compile_ahead(settings)
     assert [each[-2] for each in started] == ["pipeline.warming.background"]
     assert not mark_of(task_of(settings)).exists()
     compile_kernels(started[0][-1])
     assert mark_of(task_of(settings)).exists()
-    compile_ahead(settings)
+    assert not compile_ahead(settings)
     assert len(started) == 1, "all is compiled"
 
 
 def test_a_package_of_the_same_name_in_the_working_directory_is_not_run(tmp_path, monkeypatch):
+    """And the processes that share the compiling end."""
     theirs = tmp_path / "pipeline" / "warming"
     theirs.mkdir(parents=True)
     for path in (theirs.parent / "__init__.py", theirs / "__init__.py", theirs / "background.py"):
@@ -42,9 +43,11 @@ def test_a_package_of_the_same_name_in_the_working_directory_is_not_run(tmp_path
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(VARIABLE, "1")
     monkeypatch.setattr(background, "available_cores", lambda: 2)
-    monkeypatch.setattr(background, "mark_of", lambda _: tmp_path / "mark")
-    compile_ahead(SETTINGS[0])
-    assert background._started.pop().wait(timeout=60) == 0
+    mark = mark_of(task_of(SETTINGS[0]))
+    mark.unlink(missing_ok=True)
+    assert compile_ahead(SETTINGS[0])
+    assert background._started.pop().wait(timeout=300) == 0
+    assert mark.exists()
     assert not (tmp_path / "run").exists()
 
 
@@ -67,7 +70,7 @@ def test_nothing_starts_where_it_is_of_no_use(started, monkeypatch, reason):
         monkeypatch.setattr(background, "cache_folder", lambda: None)
     else:
         monkeypatch.setitem(vars(background.config), "DISABLE_JIT", 1)
-    compile_ahead(SETTINGS[0])
+    assert not compile_ahead(SETTINGS[0])
     assert started == []
 
 
