@@ -96,6 +96,7 @@ class TrainerSpec:
     interval: ValidationInterval
     decides: tuple[str, ...] = ()
     """Settings that "auto" leaves at the trainer's default; None does so for all settings."""
+    eta: float | None = None  # Default of the parameter `eta`, known without the import
     passes: str = "n_iter"  # Parameter with the maximal number of passes of a stage
     chosen_by: Mapping[str, str] = field(default_factory=dict)
     """Values of further settings that select it, where `model` has several trainers."""

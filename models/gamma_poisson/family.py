@@ -20,6 +20,7 @@ BETA_GAMMA_PFA = TrainerSpec(
     state=BetaGammaPFAState,
     settings=("eta", "shape", "sampler", "start", "burn_in"),
     decides=("eta",),
+    eta=0.1,
     interval=INTERVAL,
     chosen_by={"trainer": "beta-gamma-pfa"},
     implied=lambda given: {"learn_shape": "shape" not in given},

@@ -20,6 +20,7 @@ ONLINE = TrainerSpec(
         *("learning_decay", "learning_offset", "word_budget", "staleness"),
     ),
     decides=("eta",),
+    eta=0.5,
     passes="n_passes",
     interval=ValidationInterval(documents=25_000, passes=1),
     distributes_e_step=True,
@@ -39,6 +40,7 @@ GIBBS = TrainerSpec(
     state=GibbsLDAState,
     settings=("alpha", "eta", "learn_priors", "sampler", "start", "burn_in", "word_budget"),
     decides=("eta",),
+    eta=0.05,
     interval=ValidationInterval(documents=100_000, passes=4),
     quick={"n_iter": 5, "burn_in": 1},
     ways=(

@@ -184,6 +184,10 @@ class ResultGroup:
         """The key of the result of that name."""
         return key_of(self.kind, group=self.key, name=name)
 
+    def has(self, name: str) -> bool:
+        """Whether there is a file of that name."""
+        return self.cache.path(self.kind, self.key_of(name)).exists()
+
     def get(self, name: str, from_arrays: Callable[[Arrays], T]) -> T | None:
         """Read the result of that name: see `ResultCache.get`."""
         return self.cache.get(self.kind, self.key_of(name), from_arrays)

@@ -1,10 +1,13 @@
 """`allocate`: how probable a table of counts is under allocation models, and its factors."""
 
+import logging
 from typing import Any
 
 from pipeline.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import resolve
 from pipeline.settings import AllocateSettings
+
+logger = logging.getLogger(__name__)
 
 
 def add(commands: Any) -> None:
@@ -28,6 +31,8 @@ def add(commands: Any) -> None:
 def run(arguments: Arguments) -> Outcome:
     """Score the models of a table, and factorise it."""
     settings = resolve(AllocateSettings, "allocate", vars(arguments))
+    how = f"scores of models by --method {settings.method}"
+    logger.info("%s: %s", arguments.table_file, how)
     from pipeline.allocation.allocate import allocate
     from pipeline.allocation.table import print_allocation
 

@@ -1,10 +1,13 @@
 """`evaluate`: how probable unseen documents are under models, and which model is best."""
 
+import logging
 from typing import Any
 
 from pipeline.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import resolve
 from pipeline.settings import EvaluateSettings
+
+logger = logging.getLogger(__name__)
 
 
 def add(commands: Any) -> None:
@@ -30,6 +33,9 @@ def add(commands: Any) -> None:
 def run(arguments: Arguments) -> Outcome:
     """Score the models."""
     settings = resolve(EvaluateSettings, "evaluate", vars(arguments))
+    documents = settings.counts or settings.articles
+    on = f" on {documents}" if documents else ""
+    logger.info("held-out likelihood of %s%s", ", ".join(arguments.model_names), on)
     from pipeline.scoring.evaluate import evaluate
     from pipeline.scoring.table import print_evaluation
 

@@ -1,11 +1,14 @@
 """`report`: runs as one page that opens from disk, and as figures."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
 from pipeline.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import resolve
 from pipeline.settings import ReportSettings
+
+logger = logging.getLogger(__name__)
 
 
 def add(commands: Any) -> None:
@@ -29,6 +32,7 @@ def add(commands: Any) -> None:
 def run(arguments: Arguments) -> Outcome:
     """Write the page and the figures."""
     settings = resolve(ReportSettings, "report", vars(arguments))
+    logger.info("report of %s", ", ".join(arguments.run_names))
     from pipeline.report.report import report
 
     return Outcome(report(settings, arguments.run_names), print_report)

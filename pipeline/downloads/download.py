@@ -1,5 +1,6 @@
 """`download`: a source into an article store."""
 
+import logging
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from pipeline.errors import UsageError, check_exists
 from pipeline.progress import Progress
 from pipeline.setting_sources import check_least
 from pipeline.settings import DownloadSettings, is_address
+
+logger = logging.getLogger(__name__)
 
 SHARD, SAMPLE_SHARD = 100, 10  # Articles in a shard, which is the unit of work of the text stage
 
@@ -32,11 +35,17 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
     After an interruption the same call resumes, with the same result.
     """
     check(settings)
+    what = f"{settings.source} {settings.input}".strip()
+    if settings.source == "sample":
+        what = "the built-in sample"
+    elif settings.is_live:
+        from pipeline.downloads import live  # noqa: PLC0415 - only live sources need it
+
+        what += f" of {live.wiki_address(settings)}"
+    logger.info("reading %s into %s", what, settings.output)
     with DownloadJob(settings.output).held(settings) as status:
         if settings.is_live:
             store = ArticleStore(settings.output, SHARD)
-            from pipeline.downloads import live  # noqa: PLC0415 - only live sources need it
-
             return live.download(settings, status, store)
         return _from_file(settings, status)
 
@@ -50,8 +59,9 @@ def start_in_background(settings: DownloadSettings) -> dict[str, Any]:
 def verify(settings: DownloadSettings) -> dict[str, Any]:
     """Check every shard of the store."""
     store = ArticleStore(settings.output)
-    store.verify()
     entries = store.entries
+    logger.info("checking %s shards of %s", f"{len(entries):,}", settings.output)
+    store.verify()
     return {
         "output": settings.output,
         "articles": sum(entry.articles for entry in entries),
@@ -64,6 +74,7 @@ def export(settings: DownloadSettings, path: str) -> dict[str, Any]:
     """Write the articles of the store to one file."""
     from corpora.articles.export import export_articles  # noqa: PLC0415
 
+    logger.info("writing the articles of %s to %s", settings.output, path)
     try:
         n_articles = export_articles(ArticleStore(settings.output), path)
     except CorpusFormatError:

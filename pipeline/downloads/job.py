@@ -14,7 +14,6 @@ import json
 import logging
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -32,6 +31,7 @@ from corpora.errors import CorpusFormatError, StoreLockedError
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.lock import lock_holder, writer_lock
 from pipeline.errors import BackgroundError, UsageError, exit_code_of, message_of
+from pipeline.own_process import start_module
 from pipeline.settings import DownloadSettings
 
 LOG_BYTES, LOG_FILES = 2**20, 3
@@ -163,13 +163,8 @@ class DownloadJob:
         self.directory.mkdir(parents=True, exist_ok=True)
         # The output matters only until the process has begun: the file has no name.
         with tempfile.TemporaryFile(dir=self.directory) as output:
-            child = subprocess.Popen(  # noqa: S603 - our own command, no shell
-                [sys.executable, "-m", "pipeline", "download", "--detached", *as_options(settings)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+            words = ("download", "--detached", *as_options(settings))
+            child = start_module("pipeline", *words, output=output, new_session=True)
             deadline = time.monotonic() + START_SECONDS
             while self.pid() != child.pid or self.status()["updated"] is None:
                 if child.poll() is not None:

@@ -1,6 +1,7 @@
 """`reproduce`: one experiment, its numbers beside the published ones."""
 
 import json
+import logging
 import shlex
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -12,10 +13,11 @@ from corpora.files import atomic_write_text, remove_partial_files
 from pipeline.errors import UsageError
 from pipeline.figures.write import write_figures
 from pipeline.reproduce.claims import findings_of
-from pipeline.reproduce.papers import EXPERIMENTS
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.setting_sources import check_least, check_seed
 from pipeline.version import software_version
+
+logger = logging.getLogger(__name__)
 
 
 def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
@@ -23,8 +25,12 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
     setting makes no sense, or is one of other experiments.
     """
     check(settings, experiment)
-    declared = EXPERIMENTS[experiment]
     directory = Path(settings.output or Path("reproduce") / experiment)
+    how = f"{experiment} at scale {settings.scale}, seed {settings.seed}"
+    logger.info("%s, into %s", how, directory)
+    from pipeline.reproduce.papers import EXPERIMENTS  # noqa: PLC0415 - slow
+
+    declared = EXPERIMENTS[experiment]
     directory.mkdir(parents=True, exist_ok=True)
     with writer_lock(directory):
         remove_partial_files(directory)
@@ -83,6 +89,8 @@ def command_line(*words: str) -> str:
 
 def print_reproduction(result: dict[str, Any]) -> None:
     """Print the tables, the claims, and the path of the files."""
+    from pipeline.reproduce.papers import EXPERIMENTS  # noqa: PLC0415 - slow
+
     for table in EXPERIMENTS[result["experiment"]].tables(result):
         for line in table.lines():
             print(line)

@@ -1,5 +1,6 @@
 """Trials: what an experiment computes one by one, cached by name, and the budget of all of them."""
 
+import logging
 import re
 import time
 import zlib
@@ -15,6 +16,7 @@ from pipeline.cache.results import ResultCache, ResultGroup
 from pipeline.progress import Progress
 from pipeline.reproduce.settings import ReproduceSettings
 
+logger = logging.getLogger(__name__)
 B = TypeVar("B", bound=Any)  # Budget, a dataclass
 K = TypeVar("K", bound=tuple[Any, ...])
 
@@ -57,6 +59,8 @@ def run_trials(
     the `stage`, and `steps`, the length of a trial in its units.
     """
     todo, found = list(keys), {}
+    n_cached = sum(group.has(trial_name(*key)) for key in todo)
+    logger.info("%s: %s trials, %s of them cached", stage, f"{len(todo):,}", f"{n_cached:,}")
     with Progress(stage, sum(steps(*key) for key in todo), unit) as progress:
         for key in todo:
             progress.update(0, shown(*key))

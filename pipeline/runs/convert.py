@@ -70,6 +70,7 @@ def _convert_corpus(asked: Conversion, source: str, source_format: str) -> dict[
     both = Path(source), Path(asked.target)
     if all(path.exists() for path in both) and both[0].samefile(both[1]):
         raise UsageError(f"{source} and {asked.target} are the same: choose another name")
+    logger.info("reading %s (%s), to write %s (%s)", source, reading.name, both[1], writing.name)
     corpus = read_corpus(source, reading.name, asked.vocabulary)
     lost = losses(corpus, writing)
     write_corpus(corpus, asked.target, writing.name, replace=asked.force)
@@ -106,6 +107,7 @@ def _convert_run(asked: Conversion) -> dict[str, Any]:
     if asked.vocabulary is not None or asked.source_format:
         raise UsageError("a run holds its own vocabulary: leave --vocabulary and --from out")
     check_file_target(asked.target, asked.target_format, replace=asked.force)
+    logger.info("reading run %s, to write %s (%s)", run.path, asked.target, asked.target_format)
     sizes = writing(loaded, asked.target)
     paths = {"input": asked.source, "output": asked.target}
     return {**paths, "from": "run", "to": asked.target_format, **sizes}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
     from pipeline.settings import InferSettings
 
+logger = logging.getLogger(__name__)
+
 
 def infer(settings: InferSettings, run_name: str, files: list[str]) -> dict[str, Any]:
     """Topic proportions of text files ("-" is stdin) under a run's model."""
@@ -35,6 +38,9 @@ def infer(settings: InferSettings, run_name: str, files: list[str]) -> dict[str,
     model = run.model
     texts = [_read(file) for file in files]
     how = run.text_settings
+    logger.info(
+        "reading %s with %s, for topics of run %s", ", ".join(files), how.spacy_model, run.name
+    )
     annotated = annotate_articles(
         (Article(d, 0, files[d], "", "", "und", "", text) for d, text in enumerate(texts)),
         load_annotator(how.spacy_model, noun_chunks=how.noun_chunks),

@@ -53,6 +53,7 @@ def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
     numbers = topic_numbers(settings.topics)
     _check(settings, training)
     selection = open_selection(training, settings.name, settings.seeds)
+    logger.info("%s: runs of %s topics", selection.path, ", ".join(map(str, numbers)))
     with ExitStack() as stack:
         cluster = stack.enter_context(cluster_of(training.cluster))
         selection.path.mkdir(parents=True, exist_ok=True)
@@ -148,7 +149,6 @@ def _prepare_process() -> None:
 def _train_one(task: tuple[TrainSettings, int]) -> None:
     """Train a run on its corpus with this number of threads, in any process."""
     settings, n_threads = task
-    logger.info("run %s", settings.run)
     # Other settings are in the file of the run.
     train(TrainSettings(run=settings.run, runs=settings.runs, threads=n_threads), {})
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import accumulate
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +22,7 @@ from scipy import sparse
 from corpora import ArticleStore, Bigrams, Corpus, TokenBlock, article_of, part_of
 from corpora.articles.manifest import ShardEntry
 from corpora.files import atomic_write_text
-from models import OnlineLDA, seed_from
+from models import seed_from
 from pipeline.errors import Interrupted
 from pipeline.interrupts import Deferred, signals_handled_by
 from pipeline.progress import Progress
@@ -34,6 +34,9 @@ from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 from pipeline.training.stream import DocumentStream, GrowingStore
 from pipeline.training.trainers import decided_eta, estimator_of
 from pipeline.training.validation import ValidationChecks, validation_sample
+
+if TYPE_CHECKING:
+    from models import OnlineLDA
 
 logger = logging.getLogger(__name__)
 

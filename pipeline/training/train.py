@@ -86,24 +86,29 @@ def train(
     """
     compiled_before = seconds_compiling()
     run, settings = open_run(settings, given)
+    is_done = run.model_path.exists()
+    if is_done:
+        logger.info("run %s is done: nothing left to train", run.path.name)
+    else:
+        articles = f"the articles in {settings.articles}"
+        logger.info(
+            "run %s: %s topics by --model %s from %s",
+            *(run.path.name, f"{settings.topics:,}", settings.model),
+            articles if settings.articles else "the built-in sample: there is no --articles",
+        )
     check_settings(settings)
     if settings.articles and not settings.follow and not run.exists:
         refuse_empty(settings.articles, len(ArticleStore(settings.articles)))
-    is_done = run.model_path.exists()
     opened = nullcontext(cluster) if cluster or is_done else cluster_of(settings.cluster)
     with opened as workers:  # first, so that a cluster that is not there leaves no run behind
         run.path.mkdir(parents=True, exist_ok=True)
         with writer_lock(run.path):
             for directory in (run.path, run.checkpoint_path.parent):
                 remove_partial_files(directory)
-            if run.model_path.exists():
-                logger.info("run %s is done: nothing left to train", run.path.name)
-                if run.articles_changed():
-                    logger.warning(
-                        "its articles have changed since: choose another --run to use them"
-                    )
-            else:
+            if not run.model_path.exists():
                 _train(run, settings, _By(workers, clock, stop_after), compiled_before)
+            elif run.articles_changed():
+                logger.warning("its articles have changed since: choose another --run to use them")
     return _report(run)
 
 
@@ -151,8 +156,6 @@ def _check_documents(settings: TrainSettings, parts: Split) -> None:
 def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:
     """Make the run directory; without a store, fill one from the built-in sample."""
     if not settings.articles:
-        if not Path(SAMPLE_STORE).exists():
-            logger.info("no --articles: taking the built-in sample of Wikipedia articles")
         download(DownloadSettings(output=SAMPLE_STORE, threads=1))  # processes take longer
         settings = replace(settings, articles=SAMPLE_STORE)
     store = ArticleStore(settings.articles)

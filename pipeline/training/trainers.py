@@ -22,10 +22,10 @@ def estimator_of(settings: TrainSettings, n_threads: int) -> Trainer:
 
 def decided_eta(settings: TrainSettings) -> TrainSettings:
     """Replace an `eta` of "auto" by the trainer's number."""
-    trainer = estimator_of(settings, 1)
-    if settings.eta != "auto" or not hasattr(trainer, "eta"):
+    eta = spec_of(settings).eta
+    if settings.eta != "auto" or eta is None:
         return settings
-    return replace(settings, eta=str(trainer.eta))
+    return replace(settings, eta=str(eta))
 
 
 def eta_as_begun(begun: TrainSettings, settings: TrainSettings) -> str:

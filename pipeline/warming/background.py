@@ -21,6 +21,7 @@ from corpora.kernel_cache import cache_folder, share_compiling
 from corpora.worker_pool import available_cores
 from evaluation.methods import scoring_of
 from models.families import trainers
+from pipeline.own_process import start_module
 from pipeline.settings import TrainSettings
 from pipeline.training.trainers import spec_of
 
@@ -42,16 +43,8 @@ def compile_ahead(settings: TrainSettings) -> bool:
     mark = mark_of(task)
     if mark is None or mark.exists():
         return False
-    # -P: a folder `pipeline` in the working directory is not this package.
-    _started.append(_start([sys.executable, "-P", "-m", "pipeline.warming.background", task]))
+    _started.append(start_module("pipeline.warming.background", task))
     return True
-
-
-def _start(command: list[str]) -> subprocess.Popen[bytes]:
-    null, folders = subprocess.DEVNULL, [str(Path(__file__).parents[2])]
-    folders += filter(None, [os.environ.get("PYTHONPATH")])
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
-    return subprocess.Popen(command, stdin=null, stdout=null, stderr=null, env=environment)  # noqa: S603
 
 
 def task_of(settings: TrainSettings) -> str:

@@ -1,5 +1,6 @@
 """`warm`: compile all kernels."""
 
+import logging
 import time
 from functools import cache
 from itertools import chain, zip_longest
@@ -13,6 +14,8 @@ from pipeline.progress import Progress
 from pipeline.settings import WarmSettings
 from pipeline.warming.background import mark_of
 from pipeline.warming.recipes import Recipe, all_recipes
+
+logger = logging.getLogger(__name__)
 
 
 def warm(settings: WarmSettings) -> dict[str, Any]:
@@ -31,6 +34,7 @@ def warm(settings: WarmSettings) -> dict[str, Any]:
     order = [name for name in chain(*zip_longest(names[:middle], names[middle:])) if name]
     mark = mark_of("; ".join(names))
     if mark is not None and not mark.exists():
+        logger.info("compiling the kernels of %d uses into %s", len(order), folder)
         with Progress("compiling", len(order), "uses of kernels") as progress:
             n_processes = effective_n_jobs(settings.threads)
             sharing = share_compiling if n_processes > 1 else None

@@ -181,6 +181,52 @@ def test_nothing_heavy_is_imported_for_help_or_a_mistake(tmp_path):
     assert done.stderr == "wikitopics: --topics must be a whole number, found 'abc'\n\n"
 
 
+FIRST_LINES = {
+    "download": "reading the built-in sample into articles",
+    "download --verify": "checking 6 shards of articles",
+    "download --export x.jsonl": "writing the articles of articles to x.jsonl",
+    "train --topics 3 --articles articles": "run online-3: 3 topics by --model online from the "
+    "articles in articles",
+    "train --run tiny": "run tiny is done: nothing left to train",
+    "select --topics 3,2 --articles articles": "runs/select-online: runs of 2, 3 topics",
+    "evaluate tiny --articles articles": "held-out likelihood of tiny on articles",
+    "topics tiny": "topic  share  words",
+    "report tiny": "report of tiny",
+    "infer tiny text": "reading text with en_core_web_sm",
+    "reproduce bam-toy": "bam-toy at scale quick, seed 0, into reproduce/bam-toy",
+    "reproduce --gather": "gathering results in reproduce",
+    "allocate counts.csv": "counts.csv: scores of models by --method smc",
+    "convert runs/tiny x.jsonl": "reading runs/tiny/corpus (corpus), to write x.jsonl (jsonl)",
+    "cache": "/",
+    "warm": "compil",
+}
+FIRST_LINE = """
+import io, os, sys
+from pipeline.cli import main
+class First(io.TextIOBase):
+    def write(self, text):
+        slow = {"sklearn", "scipy.stats", "spacy", "gensim", "matplotlib"} & set(sys.modules)
+        os.write(1, f"{' '.join(slow)}|{text}".encode())
+        os._exit(0)
+sys.stdout = sys.stderr = First()
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("argv", FIRST_LINES)
+def test_the_first_line_waits_for_no_slow_import(tiny, argv):
+    (tiny / "text").write_text("A river.")
+    program = [command()[0], "-c", FIRST_LINE, *argv.split()]
+    done = subprocess.run(program, capture_output=True, text=True, cwd=tiny, check=True)
+    slow, _, line = done.stdout.partition("|")
+    assert (slow, FIRST_LINES[argv] in line) == ("", True), line
+
+
+def test_every_command_has_its_first_line_checked():
+    names = {each.__name__.rpartition(".")[2] for each in cli.COMMANDS}
+    assert {argv.split()[0] for argv in FIRST_LINES} == names
+
+
 def test_version(tmp_path):
     assert call("--version", cwd=tmp_path).succeeded().out.startswith("wikitopics 0.")
 

@@ -83,6 +83,16 @@ def test_a_download_in_the_background_from_beginning_to_end(background):
     assert not call("download", "--stop", "--json", cwd=directory).succeeded().result["stopped"]
 
 
+def test_a_package_of_the_same_name_in_the_working_directory_is_not_run(tmp_path):
+    (tmp_path / "pipeline").mkdir()
+    for name in ("__init__.py", "__main__.py"):
+        (tmp_path / "pipeline" / name).write_text("open('run', 'w')")
+    write_jsonl(tmp_path / "pipe", 3)
+    call(*PIPE, "--background", cwd=tmp_path).succeeded()
+    wait_until(lambda: status(tmp_path)["state"] == "done", 30, "not stored")
+    assert not (tmp_path / "run").exists()
+
+
 def test_it_returns_at_once_and_leaves_the_terminal(background):
     directory, _ = background
     pid = status(directory)["pid"]

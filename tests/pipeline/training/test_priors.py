@@ -8,7 +8,7 @@ from pipeline.commands.train import print_training
 from pipeline.runs.run_directory import _mended
 from pipeline.settings import TrainSettings
 from pipeline.training.prevalence import is_starving
-from pipeline.training.trainers import decided_eta, eta_as_begun
+from pipeline.training.trainers import decided_eta, estimator_of, eta_as_begun
 from tests.pipeline.support import TINY_GIBBS, call
 
 
@@ -21,7 +21,9 @@ from tests.pipeline.support import TINY_GIBBS, call
     ],
 )
 def test_the_eta_that_is_recorded(model, trainer, eta):
-    assert decided_eta(TrainSettings(model=model, trainer=trainer)).eta == eta
+    settings = TrainSettings(model=model, trainer=trainer)
+    default = getattr(estimator_of(settings, 1), "eta", "auto")
+    assert decided_eta(settings).eta == str(default) == eta
     assert decided_eta(TrainSettings(model=model, trainer=trainer, eta="0.3")).eta == "0.3"
 
 

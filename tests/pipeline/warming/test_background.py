@@ -16,7 +16,7 @@ def started(monkeypatch, tmp_path):
     monkeypatch.setenv(VARIABLE, "1")
     monkeypatch.setattr(background, "available_cores", lambda: 2)
     monkeypatch.setattr(background, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(background, "_start", commands.append)
+    monkeypatch.setattr(background, "start_module", lambda *words: commands.append(words))
     return commands
 
 

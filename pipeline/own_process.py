@@ -1,0 +1,25 @@
+"""Processes that run a module of this package."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+
+def start_module(
+    name: str,
+    *arguments: str,
+    output: int | IO[Any] = subprocess.DEVNULL,
+    new_session: bool = False,
+) -> subprocess.Popen[bytes]:
+    """Start a module of this package, whatever packages lie in the working directory."""
+    folders = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.Popen(  # noqa: S603 - our own command, no shell
+        [sys.executable, "-P", "-m", name, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+        start_new_session=new_session,
+    )
