@@ -33,7 +33,8 @@ def test_every_pair(source, target, tmp_path):
     name, other = write(tmp_path, source), NAME_OF[target].format("b")
     told = ("--to", target) if target in ("text", "corpus") else ()
     outcome = call("convert", name, other, *told, cwd=tmp_path).succeeded()
-    assert (outcome.out, outcome.err) == (f"{other}: {PRINTED}\n", "")
+    said = f"reading {name} ({source}), to write {other} ({target})\n"
+    assert (outcome.out, outcome.err) == (f"{other}: {PRINTED}\n", said)
     same(read_corpus(tmp_path / other), small_corpus())
     assert not list(tmp_path.glob(".*"))
 
@@ -74,6 +75,7 @@ def test_what_is_lost_is_said_once(tmp_path):
         np.array([0, 1, 2]),
     ).save(tmp_path / "corpus")
     assert call("convert", "corpus", "b.mtx", cwd=tmp_path).succeeded().err == (
+        "reading corpus (corpus), to write b.mtx (mtx)\n"
         "b.mtx: left out, as Matrix Market cannot hold them: document ids, titles, numbers of "
         "unknown words\n"
     )
@@ -138,7 +140,7 @@ def test_another_vocabulary_by_force_is_said(tmp_path):
     expected = f"wikitopics: {told}: choose another name, or --force"
     assert failed(2, name, "b.mtx", cwd=tmp_path) == expected
     outcome = call("convert", name, "b.mtx", "--force", cwd=tmp_path).succeeded()
-    assert outcome.err == f"b.mtx: written in spite of this: {told}\n"
+    assert outcome.err.endswith(f"(mtx)\nb.mtx: written in spite of this: {told}\n")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`reproduce`: what is printed, drawn, cached and refused, by experiments of three papers."""
 
 import json
+import re
 import shlex
 from dataclasses import fields
 from unittest import mock
@@ -12,7 +13,7 @@ import pipeline.reproduce.run as command
 from corpora import writer_lock
 from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted
-from pipeline.reproduce import trials
+from pipeline.reproduce import papers, trials
 from pipeline.reproduce.buntine2009 import convergence, model_selection, table_1
 from pipeline.reproduce.buntine2009.convergence import ConvergenceBudget
 from pipeline.reproduce.buntine2009.estimators import REFINED
@@ -208,7 +209,8 @@ def test_interrupted_it_goes_on_where_it_was(experiment, quick, no_pictures, pla
         again, whole = again["rows"], whole["rows"]
     assert without_seconds(again) == without_seconds(whole)
     computed.clear()
-    run(experiment, cwd=place)
+    said = call("reproduce", *argv, cwd=place).succeeded().err
+    assert sum(map(int, re.findall(r" trials, (\d+) of them cached", said))) == len(keys)
     assert computed == []
 
 
@@ -358,7 +360,7 @@ GIVEN = dict(zip(WORDS[::2], WORDS[1::2], strict=True))
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_settings_of_other_experiments_are_refused(experiment, tmp_path, monkeypatch):
-    monkeypatch.setitem(command.EXPERIMENTS, experiment, mock.Mock())
+    monkeypatch.setitem(papers.EXPERIMENTS, experiment, mock.Mock())
     for option, value in GIVEN.items():
         if option in SETTINGS_OF[experiment]:
             given = {option[2:].replace("-", "_"): value}
