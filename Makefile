@@ -15,7 +15,8 @@ DEVELOPMENT := $(VENV)/.development
 
 # Modules are compiled when they are first imported: most never are.
 unexport PYTHONDONTWRITEBYTECODE
-INSTALL := $(if $(shell command -v uv),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --no-compile)
+# uv, which is faster, does not read pip's configuration of package indexes: pip if it fails.
+INSTALL = $(if $(shell command -v uv),uv pip install --quiet --python $(BIN)/python $(1) || )$(BIN)/python -m pip install --quiet --no-compile $(1)
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wikitopics needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
@@ -24,13 +25,13 @@ $(BIN)/python:
 # What kernels need comes first: they are compiled while the rest is installed, but for users who have some.
 KERNELS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wikitopics/kernels
 $(INSTALLED): pyproject.toml | $(BIN)/python
-	test -d "$(KERNELS)" || $(INSTALL) networkx numba scikit-learn scipy tqdm
+	test -d "$(KERNELS)" || $(call INSTALL,networkx numba scikit-learn scipy tqdm)
 	test -d "$(KERNELS)" || nice $(BIN)/python -m pipeline warm --threads 1 < /dev/null > /dev/null 2>&1 &
-	$(INSTALL) --editable .
+	$(call INSTALL,--editable .)
 	touch $@
 
 $(DEVELOPMENT): pyproject.toml $(INSTALLED)
-	$(INSTALL) --editable '.[dev]'
+	$(call INSTALL,--editable '.[dev]')
 	touch $@
 
 demo: $(INSTALLED)
