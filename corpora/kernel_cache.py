@@ -32,7 +32,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numba.core import config
+from numba.core import config, event
 from numba.core.caching import FunctionCache, _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
@@ -50,6 +50,8 @@ USED_AGAIN_SECONDS = 3600.0
 """Time after which the use of a folder is noted again."""
 MAX_WAIT, WAIT_STEP = 60.0, 0.02
 """Seconds to wait at most for a kernel that another process compiles, and between two looks."""
+COMPILING = "compiling kernels of %s (the first time a command needs them, some seconds)"
+WAITING = "waiting for kernels of %s, which another process compiles"
 F = TypeVar("F", bound=Callable[..., Any])
 logger = logging.getLogger(__name__)
 
@@ -215,7 +217,7 @@ class KernelCache(_Cache):
                 break
             if not self.is_waiting:
                 raise _ClaimedError
-            _announce_waiting(self._name.rpartition(".")[0].rpartition(".")[0])
+            _announce(WAITING, self._name.rpartition(".")[0].rpartition(".")[0])
             time.sleep(WAIT_STEP)
         return data and CompileResult._rebuild(target_context, *data)  # type: ignore[no-untyped-call] # noqa: SLF001
 
@@ -239,9 +241,24 @@ class KernelCache(_Cache):
         return folder / f"{self._name}-{sha256(key.encode()).hexdigest()[:16]}"
 
 
+class _CompileAnnouncer(event.Listener):
+    """Log once for each package, but numba's own, that its kernels are being compiled."""
+
+    def on_start(self, event: event.Event) -> None:
+        package = event.data["dispatcher"].py_func.__module__.rpartition(".")[0]
+        if package.partition(".")[0] != "numba":
+            _announce(COMPILING, package)
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+event.register("numba:compile", _CompileAnnouncer())  # type: ignore[no-untyped-call]
+
+
 @cache
-def _announce_waiting(package: str) -> None:
-    logger.info("waiting for kernels of %s, which another process compiles", package)
+def _announce(what: str, package: str) -> None:
+    logger.info(what, package)
 
 
 def _load(path: Path) -> Any:

@@ -4,6 +4,7 @@ pebble is not used: its workers share one pipe, so that a worker that is killed 
 result blocks the others; in a trial their tasks timed out and the pool was broken.
 """
 
+import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -121,6 +122,7 @@ class _Pool(Generic[Item, Result]):
         self.on_death = on_death
         self.waiting: deque[_Task[Item, Result]] = deque()
         self.task_of: dict[Worker, _Task[Item, Result] | None] = {}
+        self.logged: set[str] = set()
 
     def task(self, item: Item) -> _Task[Item, Result]:
         """Queue a new task, and give tasks to workers that are idle by now."""
@@ -170,10 +172,14 @@ class _Pool(Generic[Item, Result]):
 
     def _receive(self, worker: Worker) -> None:
         try:
-            error, result = worker.receive()
+            answer = worker.receive()
         except EOFError:
             self._reap(worker)
             return
+        if isinstance(answer, logging.LogRecord):
+            self._log(answer)
+            return
+        error, result = answer
         task, self.task_of[worker] = self.task_of[worker], None
         if task is not None:
             task.finish(error, result)
@@ -181,6 +187,13 @@ class _Pool(Generic[Item, Result]):
             raise error  # the initializer's
         else:
             worker.is_ready = True
+
+    def _log(self, record: logging.LogRecord) -> None:
+        """Log what a worker has logged, each message once."""
+        logger = logging.getLogger(record.name)
+        if record.getMessage() not in self.logged and logger.isEnabledFor(record.levelno):
+            self.logged.add(record.getMessage())
+            logger.handle(record)
 
     def _reap(self, worker: Worker) -> None:
         task = self.task_of.pop(worker)

@@ -1,14 +1,15 @@
 """One worker process: the parent's handle, and the code that runs in the worker.
 
-Pickled messages in their pipe, at most one at a time, so that the two sides cannot block each
-other:
+Pickled messages in their pipe, at most one item or answer at a time, so that the two sides cannot
+block each other:
 
     parent → worker   (function, initializer or None), once; then an item at a time
-    worker → parent   (error or None, result), one for each of these
+    worker → parent   (error or None, result), one for each of these; before it, log records
 
 A worker that dies closes its end: the parent reads the end of the stream, even within a message.
 """
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -16,11 +17,12 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from logging.handlers import QueueHandler
 from multiprocessing import connection as pipes
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
-from typing import Any
+from typing import Any, cast
 
 from corpora.worker_note import WorkerNote, keep_note
 
@@ -32,6 +34,8 @@ ONE_THREAD = (
     "VECLIB_MAXIMUM_THREADS",
 )
 """Environment variables that BLAS and OpenMP libraries read when they are loaded."""
+TELLS = "corpora.kernel_cache"
+"""Logger of which workers send what is no warning too: that a kernel is compiled."""
 
 
 class Worker:
@@ -64,17 +68,19 @@ class Worker:
         with suppress(OSError):  # the worker is dead, which `receive` reports
             self.connection.send_bytes(data)
 
-    def receive(self) -> tuple[BaseException | None, Any]:
-        """Return the worker's answer, (error, None) or (None, result). EOFError means it died."""
+    def receive(self) -> tuple[BaseException | None, Any] | logging.LogRecord:
+        """Return the worker's answer, (error, None) or (None, result), or what it logs before.
+        EOFError means it died.
+        """
         try:
             answer = self.connection.recv_bytes()
         except OSError as truncated:  # the stream ended in the middle of a message
             raise EOFError from truncated
         try:
-            error, result = ForkingPickler.loads(answer)
+            message: tuple[BaseException | None, Any] = ForkingPickler.loads(answer)
         except Exception as not_unpickled:  # noqa: BLE001 - any error of a class
             return not_unpickled, None
-        return error, result
+        return message
 
     def kill(self) -> None:
         """Kill the worker, even in the middle of an item."""
@@ -113,6 +119,9 @@ def _work(connection: Connection, note: WorkerNote) -> None:
     keep_note(note)
     _use_one_thread()
     function: Callable[[Any], Any] | None = None
+    log = _LogToParent(cast("Any", connection))
+    logging.getLogger().addHandler(log)
+    logging.getLogger(TELLS).setLevel(logging.INFO)
 
     def set_up(message: bytes) -> None:
         nonlocal function
@@ -125,9 +134,21 @@ def _work(connection: Connection, note: WorkerNote) -> None:
         return function(ForkingPickler.loads(message))
 
     with suppress(EOFError, OSError):  # the parent has closed its end
-        connection.send_bytes(_answer(set_up, connection.recv_bytes()))
+        log.send(_answer(set_up, connection.recv_bytes()))
         while True:
-            connection.send_bytes(_answer(call, connection.recv_bytes()))
+            log.send(_answer(call, connection.recv_bytes()))
+
+
+class _LogToParent(QueueHandler):
+    """Handler that sends records to the parent; it sends the answers too, so that none mix."""
+
+    def send(self, message: memoryview) -> None:
+        with cast("threading.RLock", self.lock):
+            cast("Connection", self.queue).send_bytes(message)
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        with suppress(OSError):  # the parent has ended
+            self.send(pickled(record))
 
 
 def _end_with_parent() -> None:

@@ -1,6 +1,5 @@
-"""Compilation of kernels: cached on disk, without the GIL, and announced."""
+"""Compilation of kernels: cached on disk, without the GIL, and timed."""
 
-import logging
 import threading
 import time
 from collections.abc import Callable
@@ -15,7 +14,6 @@ from corpora.kernel_cache import cached
 
 F = TypeVar("F", bound=Callable[..., Any])
 A = TypeVar("A", bound=np.ndarray)
-logger = logging.getLogger(__name__)
 FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered so that they vectorise; NaN and infinity keep their meaning."""
 
@@ -80,25 +78,6 @@ def working_clock() -> float:
     return time.perf_counter() - seconds_compiling()
 
 
-class _CompileAnnouncer(event.Listener):
-    """Log once for each package, but numba's own, that its kernels are being compiled."""
-
-    def __init__(self) -> None:
-        self.announced: set[str] = set()
-
-    def on_start(self, event: event.Event) -> None:
-        package = event.data["dispatcher"].py_func.__module__.rpartition(".")[0]
-        if package not in self.announced and package.partition(".")[0] != "numba":
-            self.announced.add(package)
-            logger.info(
-                "compiling kernels of %s (the first time a command needs them, some seconds)",
-                package,
-            )
-
-    def on_end(self, event: event.Event) -> None:
-        pass
-
-
 class _CompileStopwatch(event.Listener):
     """Total time in which any thread held the lock under which kernels are compiled and loaded."""
 
@@ -126,5 +105,4 @@ class _CompileStopwatch(event.Listener):
 
 
 _stopwatch = _CompileStopwatch()
-event.register("numba:compile", _CompileAnnouncer())  # type: ignore[no-untyped-call]
 event.register("numba:compiler_lock", _stopwatch)  # type: ignore[no-untyped-call]

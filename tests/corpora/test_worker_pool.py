@@ -17,6 +17,7 @@ from tests.corpora.worker_tasks import (
     greeting,
     interrupt_itself,
     library_threads,
+    log_parity,
     process_id,
     set_greeting,
     sleep_long,
@@ -41,6 +42,16 @@ if __name__ == "__main__":
     kept = ordered_map(sleep_long, [0, 0, 1, 1, 1], 2)
     print(next(kept), flush=True)
 """
+
+
+def test_what_workers_log_is_logged_once(caplog, capfd):
+    with caplog.at_level("INFO"):
+        assert list(ordered_map(log_parity, range(9), 2)) == [None] * 9
+    assert sorted(caplog.messages) == ["0 is even", "1 is odd", "compiling"]
+    with caplog.at_level("ERROR"):
+        assert list(ordered_map(log_parity, range(2), 2)) == [None] * 2
+    assert len(caplog.messages) == 3
+    assert capfd.readouterr().err == ""
 
 
 def alive(pid):

@@ -1,5 +1,6 @@
 """What the tests of the worker pool have done by workers; light, as each worker imports it."""
 
+import logging
 import os
 import signal
 import subprocess
@@ -14,6 +15,12 @@ from corpora.worker_pool import working_on
 def slow_square(x):
     time.sleep(0.02 * (x % 3 == 0))
     return x * x
+
+
+def log_parity(x):
+    logging.getLogger("made.up").warning("%d is %s", x % 2, ("even", "odd")[x % 2])
+    logging.getLogger("made.up").info("not of interest")
+    logging.getLogger("corpora.kernel_cache").info("compiling")
 
 
 def process_id(x):

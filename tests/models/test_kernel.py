@@ -81,7 +81,7 @@ def test_a_package_is_announced_once(caplog):
             self.py_func = type("f", (), {"__module__": module})
 
     modules = ("made.up.first", "numba.np.random", "made.up.second", "made.other.first")
-    with caplog.at_level(logging.INFO, "models.kernel"):
+    with caplog.at_level(logging.INFO, "corpora.kernel_cache"):
         for module in modules:
             with event.trigger_event("numba:compile", data={"dispatcher": Fake(module)}):  # type: ignore[no-untyped-call]
                 pass
