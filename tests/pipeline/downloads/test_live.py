@@ -1,7 +1,6 @@
 import os
 import random
 import signal
-import subprocess
 import time
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from corpora import ArticleStore
 from tests.downloader.fault_proxy import FAULTS, FaultProxy, Settings, check_manners
 from tests.downloader.synthetic_wiki import SyntheticWiki, serving, synthetic_wiki
-from tests.pipeline.support import call, command, finish, session_of, spawn, wait_until
+from tests.pipeline.support import call, finish, session_of, spawn, wait_until
 
 N_PAGES = 300
 FAST = ("--requests-per-minute", 100_000, "--patience", 0.5)
@@ -197,14 +196,3 @@ def test_export_and_verify(wiki, tmp_path):
 
 def test_actions_exclude_each_other(tmp_path):
     assert call("download", "--status", "--stop", cwd=tmp_path).code == 2
-
-
-def test_live_sources_start_quickly():
-    program = (
-        "import sys, pipeline.downloads.live\n"
-        "print([m for m in ('numba', 'spacy', 'gensim', 'sklearn') if m in sys.modules])\n"
-    )
-    run = subprocess.run(
-        [command()[0], "-c", program], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert run.stdout.strip() == "[]"
