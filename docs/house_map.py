@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -49,6 +50,7 @@ class Room:
         return "/".join(self.path.parts[1:]) or self.package
 
 
+@cache
 def rooms(root: Path = ROOT) -> list[Room]:
     """All rooms, package by package from the top down."""
     folders = (
