@@ -207,7 +207,7 @@ def test_no_worker_outlives_a_parent_that_is_killed(tmp_path):
 def test_a_parent_ends_although_it_has_not_closed_the_generator(tmp_path):
     parent = start(SUSPENDED, tmp_path)
     try:
-        output, errors = parent.communicate(timeout=30)
+        output, errors = parent.communicate(timeout=120)
     finally:
         parent.kill()
     assert (parent.returncode, errors) == (0, "")
@@ -218,6 +218,6 @@ def test_a_parent_ends_although_it_has_not_closed_the_generator(tmp_path):
 def test_ctrl_c_is_answered_by_the_parent_alone(tmp_path):
     parent, workers = start_parent(tmp_path)
     os.killpg(parent.pid, signal.SIGINT)  # as a terminal does: to every process of the group
-    output, errors = parent.communicate(timeout=30)
+    output, errors = parent.communicate(timeout=120)
     assert (output.splitlines()[-1], errors) == ("interrupted", "")
     wait_until_dead(workers)

@@ -174,7 +174,7 @@ class MediaWiki:
             env=self.environment,
             start_new_session=True,
         )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return
@@ -189,7 +189,7 @@ class MediaWiki:
             os.killpg(self.supervisor.pid, signal.SIGKILL)
         assert self.supervisor.stdin is not None
         self.supervisor.stdin.close()
-        self.supervisor.wait(10)
+        self.supervisor.wait(120)
         self.supervisor = None
 
 

@@ -514,7 +514,7 @@ def run_with_kills(site, base, tmp_path, n_kills, seed):
         process.wait()
         process.stdout.close()
     done = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=60, cwd=root
+        command, check=False, capture_output=True, text=True, timeout=240, cwd=root
     )
     assert done.stdout == "begun\ndone\n", done.stderr
     store = ArticleStore(tmp_path / "store")

@@ -403,12 +403,12 @@ def test_two_processes_take_turns_and_kills_change_nothing(tmp_path):
             while count(f"/{n_kills}") < 3 and time.monotonic() < end:
                 time.sleep(rng.random() * 0.05)
             killed.kill()
-            killed.wait(10)
+            killed.wait(120)
             killed = successor
             n_kills += 1
         for process in (steady, killed):
             process.kill()
-            process.wait(10)
+            process.wait(120)
         time.sleep(0.1)
     assert all(count(f"/{i}") >= 3 for i in range(n_kills))
     assert count("/steady") >= 10

@@ -89,5 +89,5 @@ def test_articles_before_the_damage_are_kept(tmp_path):
 def test_an_early_end_leaves_no_workers_and_does_not_hang(tmp_path, end):
     program = tmp_path / "program.py"
     program.write_text(EARLY_END.format(end=end))
-    done = finish(spawn(cwd=tmp_path, program=[sys.executable, str(program)]), 30)
+    done = finish(spawn(cwd=tmp_path, program=[sys.executable, str(program)]))
     assert (done.code, done.out) == (0, "0\n0\n0\n"), done.err

@@ -21,7 +21,7 @@ def test_numbers_of_threads():
     cores = len(os.sched_getaffinity(0))
     assert (effective_n_jobs(None), effective_n_jobs(-1), effective_n_jobs(-cores)) == (1, cores, 1)
     assert effective_n_jobs(-1000) == 1
-    meeting = threading.Barrier(3, timeout=30)  # passed only by three at once
+    meeting = threading.Barrier(3, timeout=120)  # passed only by three at once
     for_blocks(lambda *_: meeting.wait(), 3, 1, 3)
     names = []
     for_blocks(lambda *_: names.append(threading.current_thread()), 5, 1, 1)
@@ -69,9 +69,9 @@ def test_a_child_forked_after_the_pool_was_used_starts_its_own():
     child = context.Process(target=fit_in_child, args=(queue,))
     child.start()
     try:
-        assert (queue.get(timeout=60) == expected).all()
+        assert (queue.get(timeout=240) == expected).all()
     finally:
-        child.join(10)
+        child.join(60)
         if child.is_alive():
             child.kill()
     assert child.exitcode == 0
@@ -89,5 +89,5 @@ def test_callers_on_many_threads():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(240)
     assert totals.tolist() == [50] * 6

@@ -127,7 +127,7 @@ def finish(process, seconds=300):
             os.kill(each, signal.SIGKILL)
         process.communicate()
         raise
-    wait_until(lambda: not session_of(process.pid), 30, "worker processes are left")
+    wait_until(lambda: not session_of(process.pid), 120, "worker processes are left")
     return Outcome(process.returncode, out, err)
 
 

@@ -119,7 +119,7 @@ def test_a_stage_over_two_seconds_under_a_pseudo_terminal(tiny, quiet):
     except OSError:  # the other end was closed
         pass
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    wait_until(lambda: not session_of(pid), 30, "a process is left")
+    wait_until(lambda: not session_of(pid), 120, "a process is left")
     os.close(leader)
     os.close(stdout)
     assert (tiny / "out").read_text().startswith("topic  share  words")

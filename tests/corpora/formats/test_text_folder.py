@@ -106,7 +106,7 @@ def test_what_is_no_regular_file_is_refused_by_name(kind, tmp_path):
         raise AssertionError("it waits for the pipe")
 
     former = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(20)
+    signal.alarm(120)
     try:
         with pytest.raises(CorpusFormatError) as error:
             read_text_folder(tmp_path / "texts")

@@ -346,7 +346,7 @@ def test_documents_at_the_same_time_stay_within_the_limit(monkeypatch):
             if running[0] >= 2 * waiting == 2 * needed:
                 met.set()
         if needed == waiting:
-            met.wait(timeout=10)
+            met.wait(timeout=60)
         result = real(model, words, n)
         with lock:
             running[0] -= needed

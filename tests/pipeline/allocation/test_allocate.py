@@ -276,7 +276,7 @@ def test_killed_while_it_scores(place):
     whole = finish(spawn("allocate", *argv, "--output", "whole", "--json", cwd=place)).result
     ResultCache().clear()
     process = spawn("allocate", *argv, "--output", "parts", cwd=place)
-    wait_until(n_cached, 60, "nothing is cached")
+    wait_until(n_cached, 120, "nothing is cached")
     process.kill()
     finish(process)
     assert n_cached() < 6

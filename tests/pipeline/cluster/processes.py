@@ -101,7 +101,7 @@ def wait_for_steps(directory, number, process):
         made = steps.read_text() if steps.exists() else ""
         return checkpoint.exists() and bool(made) and int(made) >= number
 
-    wait_until(is_there, 60, f"it does not come to step {number}")
+    wait_until(is_there, 120, f"it does not come to step {number}")
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def end(process):
     for _ in range(100):
         for each in session_of(process.pid):
             kill(each)
-        process.wait(30)
+        process.wait(120)
         if not session_of(process.pid):
             return
         time.sleep(0.05)
@@ -156,7 +156,7 @@ def start_scheduler(cwd, port=0):
         *("--scheduler-file", file),
         cwd=cwd,
     )
-    wait_until(lambda: file.exists() and file.read_text().endswith("}"), 30, "no scheduler")
+    wait_until(lambda: file.exists() and file.read_text().endswith("}"), 120, "no scheduler")
     return process, json.loads(file.read_text())["address"]
 
 

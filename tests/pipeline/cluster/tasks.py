@@ -21,7 +21,7 @@ def slow_if_first(item):
 
 
 def wait_for(path):
-    for _ in range(6000):
+    for _ in range(20_000):
         if Path(path).exists():
             return
         time.sleep(0.01)

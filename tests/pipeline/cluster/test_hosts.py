@@ -29,8 +29,8 @@ from distributed import Client
 def seen(directory):
     return socket.gethostname(), os.listdir(directory), os.readlink("/proc/self/ns/net")
 
-with Client(sys.argv[1], timeout=60) as client:
-    client.wait_for_workers(2, timeout=60)
+with Client(sys.argv[1], timeout=240) as client:
+    client.wait_for_workers(2, timeout=240)
     print(json.dumps([seen(sys.argv[2]), *client.run(seen, sys.argv[2]).values()]))
 """
 
@@ -86,7 +86,7 @@ def hosts_in_namespaces(tmp_path, client):
     with ExitStack() as stack:
         try:
             full = stack.enter_context(namespaces(("scheduler", "one", "two", "client")))
-            subprocess.run([*on("one"), "true"], check=True, capture_output=True, timeout=30)
+            subprocess.run([*on("one"), "true"], check=True, capture_output=True, timeout=120)
         except (OSError, subprocess.SubprocessError) as error:
             pytest.skip(f"no namespaces can be made here: {error}")
         address = f"tcp://{NETWORK}.1:8786"

@@ -127,7 +127,7 @@ def test_without_workers_it_does_not_wait_for_ever(monkeypatch, caplog):
             ClusterLostError, match=r"no workers for .* give the same command again"
         ):
             list(cluster.ordered_map(tasks.double, [1]))
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 60
     assert [text for text in caplog.messages if "no workers at the moment" in text]
 
 
@@ -138,7 +138,7 @@ def test_a_signal_while_there_are_no_workers(number):
         started = time.monotonic()
         with pytest.raises(InterruptedAloneError) as caught:
             list(cluster.ordered_map(tasks.double, [1]))
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 60
     assert isinstance(caught.value, Interrupted)
     assert isinstance(caught.value, ClusterLostError)  # so that a checkpoint is kept
     assert caught.value.exit_code == 128 + number

@@ -125,14 +125,14 @@ def test_what_is_under_way_is_cancelled_when_nobody_waits(two, tmp_path, name):
 
     def items():
         yield 0  # before all others, though Dask may begin another, as it moves tasks to the idle
-        wait_until(n_begun, 60, "none has begun")
+        wait_until(n_begun, 120, "none has begun")
         yield from range(1, 40)
 
     function = partial(tasks.note_and_wait, directory=str(tmp_path))
     results = getattr(two, name)(function, items(), ahead=4)
     next(results)
     # The first, and one that each of the two workers is at.
-    wait_until(lambda: n_begun() == 3, 60, lambda: f"not all work: {two.client.scheduler_info()}")
+    wait_until(lambda: n_begun() == 3, 120, lambda: f"not all work: {two.client.scheduler_info()}")
     # Dask ignores that a task is cancelled which its scheduler has not read yet.
     submitted = set(two.client.futures)
     wait_until(
@@ -146,7 +146,7 @@ def test_what_is_under_way_is_cancelled_when_nobody_waits(two, tmp_path, name):
     # Messages to a worker keep their order: one that has the next task knows what is cancelled.
     last = [two.submit_to(worker, tasks.double, 1) for worker in two.addresses]
     keys = [each.key for each in last]
-    wait_until(lambda: all(two.client.run(has_ready, keys).values()), 60, "no worker is told")
+    wait_until(lambda: all(two.client.run(has_ready, keys).values()), 120, "no worker is told")
     (tmp_path / "end").touch()
     assert [each.result() for each in last] == [2, 2]
     assert n_begun() == 3

@@ -168,7 +168,7 @@ def test_killed_in_the_background_and_started_again(tmp_path, kills, rate):
             time.sleep(rng.uniform(0, 1.2))
             for each in session_of(pid):
                 os.kill(each, signal.SIGKILL)
-            wait_until(lambda: not session_of(pid), 10, "it is not killed")  # noqa: B023
+            wait_until(lambda: not session_of(pid), 120, "it is not killed")  # noqa: B023
             told = call("download", "--status", "--json", cwd=tmp_path).succeeded()
             assert told.result["state"] in ("killed", "done")
         finish(spawn(*argv[:-1], *pace, cwd=tmp_path)).succeeded()

@@ -128,7 +128,7 @@ def test_fed_while_it_learns_terminated_and_the_download_killed(tmp_path, undist
     trainer = drive(tmp_path, *FOLLOW, "--run", "x")
     wait_until(checkpoint.exists, 120, "it does not begin to learn")
     trainer.send_signal(signal.SIGTERM)
-    outcome = finish(trainer, 60)
+    outcome = finish(trainer)
     assert outcome.code == 143, outcome
     assert "following a download: " in outcome.err
     assert "checkpoint at " in outcome.err
@@ -140,7 +140,7 @@ def test_fed_while_it_learns_terminated_and_the_download_killed(tmp_path, undist
     assert trainer.poll() is None  # there could be more
     feeder.kill()
     feeder.communicate()
-    outcome = finish(trainer, 60).succeeded()
+    outcome = finish(trainer).succeeded()
     assert "going on after " in outcome.err
     assert "the download has ended: 120 articles" in outcome.err
     check_the_end(tmp_path, undisturbed)
@@ -152,10 +152,10 @@ def test_killed_at_random_moments(tmp_path, undisturbed):
     rng, n_killed = random.Random(11), 0
     while n_killed < 10:
         trainer = drive(tmp_path, *FOLLOW, "--run", "x")
-        wait_until(lambda process=trainer: is_at_work(tmp_path, process), 60, "it does not begin")
+        wait_until(lambda process=trainer: is_at_work(tmp_path, process), 120, "it does not begin")
         time.sleep(rng.random() * 2.5)
         trainer.kill()
-        if finish(trainer, 60).code == 0:
+        if finish(trainer).code == 0:
             break
         n_killed += 1
     assert n_killed >= 5

@@ -143,7 +143,7 @@ def test_killed_at_random_moments_of_every_stage(tmp_path, undisturbed, record_p
             time.sleep(rng.random() * longest[stage])
             before, reached = stored(directory), stage_of(directory)
             process.kill()
-            code = finish(process, 60).code
+            code = finish(process).code
             assert code in (0, -signal.SIGKILL)
             if code:
                 killed[reached] += 1
@@ -198,7 +198,7 @@ def test_gibbs_sampling_killed_at_random_moments(tmp_path, undisturbed):
         wait_for("training", directory, process)
         time.sleep(rng.random() * 1.5)
         process.kill()
-        outcome = finish(process, 60)
+        outcome = finish(process)
         if outcome.code == 0:
             break
         killed.append(outcome)
@@ -219,15 +219,15 @@ def test_a_signal_from_outside(tmp_path, undisturbed, number, stage):
     for path in tokens[:4] if stage == "text" else []:
         path.unlink()
     process = start(directory, *TRAIN, pause=0.1)
-    wait_until(lambda: stage_of(directory) == stage, 60, f"it does not come to {stage}")
+    wait_until(lambda: stage_of(directory) == stage, 120, f"it does not come to {stage}")
     if stage == "text":
-        wait_until(lambda: len(session_of(process.pid)) >= 3, 60, "there are no workers")
+        wait_until(lambda: len(session_of(process.pid)) >= 3, 120, "there are no workers")
     time.sleep(0.5)
     if number == signal.SIGINT:
         os.killpg(process.pid, number)  # as a terminal does: to workers too
     else:
         process.send_signal(number)
-    outcome = finish(process, 60)
+    outcome = finish(process)
     assert outcome.code == 128 + number, outcome
     assert outcome.error.endswith("what was done is kept: give the same command again to go on")
     if stage == "training":
@@ -245,10 +245,10 @@ def test_a_signal_at_any_moment_ends_without_a_traceback(tmp_path, undisturbed):
     codes = Counter[int]()
     for _ in range(8):
         process = start(directory, *TRAIN, pause=0.02)
-        wait_until((directory / "runs/x/lock").exists, 60, "it does not begin")
+        wait_until((directory / "runs/x/lock").exists, 120, "it does not begin")
         time.sleep(rng.random() * 2.5)
         process.send_signal(signal.SIGTERM)
-        outcome = finish(process, 60)
+        outcome = finish(process)
         assert outcome.code in (0, 143, -signal.SIGTERM), outcome
         assert "Traceback" not in outcome.err
         codes[outcome.code] += 1
