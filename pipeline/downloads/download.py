@@ -35,13 +35,13 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
     After an interruption the same call resumes, with the same result.
     """
     check(settings)
-    what = f"{settings.source} {settings.input}".strip()
-    if settings.source == "sample":
-        what = "the built-in sample"
-    elif settings.is_live:
+    by_name = {"sample": "the built-in sample", "random": "random articles"}
+    what = by_name.get(settings.source, f"{settings.source} {settings.input}")
+    if settings.is_live:
         from pipeline.downloads import live  # noqa: PLC0415 - only live sources need it
 
-        what += f" of {live.wiki_address(settings)}"
+        address = live.wiki_address(settings)
+        what += "" if address == settings.input else f" of {address}"
     logger.info("reading %s into %s", what, settings.output)
     with DownloadJob(settings.output).held(settings) as status:
         if settings.is_live:

@@ -1,5 +1,6 @@
 """`topics`: what a run has learned."""
 
+import logging
 import textwrap
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +14,8 @@ from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.word_dependencies import N_DEPENDENCIES, strongest_dependencies
 from pipeline.setting_sources import check_least
 from pipeline.settings import TopicsSettings
+
+logger = logging.getLogger(__name__)
 
 WIDTH = 100  # Longest line of dependencies, in columns
 
@@ -42,10 +45,6 @@ def _draw(
 
     Raises UsageError if the run has no dependencies.
     """
-    # Imported here: drawing takes long to import.
-    from pipeline.figures.word_graph import dependency_figure  # noqa: PLC0415
-    from pipeline.figures.write import write_figures  # noqa: PLC0415
-
     if not any(row.get("positive") or row.get("negative") for row in rows):
         why = (
             "its penalty was too large for any"
@@ -53,6 +52,11 @@ def _draw(
             else "only Poisson MRFs have them"
         )
         raise UsageError(f"--picture: no words of run {run_name!r} depend on each other: {why}")
+    logger.info("drawing the dependencies of run %s into %s", run_name, directory)
+    # Imported here: drawing takes long to import.
+    from pipeline.figures.word_graph import dependency_figure  # noqa: PLC0415
+    from pipeline.figures.write import write_figures  # noqa: PLC0415
+
     directory.mkdir(parents=True, exist_ok=True)
     drawn = {"dependencies": dependency_figure(model, rows)}
     return [str(path) for path in write_figures(drawn, directory)]

@@ -171,7 +171,7 @@ def test_help_names_every_option(tmp_path, name):
 WITHOUT_NUMBA = {
     "--help": "usage: ",
     "train --topics abc": "wikitopics: --topics must be a whole number, found 'abc'",
-    "download --source random --api http://localhost:9/w/api.php": "reading random of http://local",
+    "download --source random --api http://localhost:9/w/api.php": "reading random articles of",
     "download": "reading the built-in sample into articles",
     "download --verify": "checking 6 shards of articles",
     "download --export x.jsonl": "writing the articles of articles to x.jsonl",
