@@ -8,8 +8,6 @@ from pipeline.options import Arguments, Outcome, add_command
 from pipeline.reproduce.settings import ALL_TAKE, EXPERIMENTS, ReproduceSettings
 from pipeline.setting_sources import resolve
 
-logger = logging.getLogger(__name__)
-
 NAMES = ", ".join(EXPERIMENTS)
 
 
@@ -40,7 +38,7 @@ def run(arguments: Arguments) -> Outcome:
     settings = resolve(ReproduceSettings, "reproduce", vars(arguments))
     if is_of_all:
         done = "gathering results" if arguments.gather else "all experiments, for results"
-        logger.info("%s in %s", done, settings.output or "reproduce")
+        logging.getLogger(__name__).info("%s in %s", done, settings.output or "reproduce")
         from pipeline.reproduce.run_all import reproduce_all
 
         result = reproduce_all(settings, gather_only=arguments.gather)

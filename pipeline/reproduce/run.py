@@ -17,8 +17,6 @@ from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.setting_sources import check_least, check_seed
 from pipeline.version import software_version
 
-logger = logging.getLogger(__name__)
-
 
 def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
     """Run an experiment, and write its result as JSON and as figures. Raises UsageError if a
@@ -27,7 +25,7 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
     check(settings, experiment)
     directory = Path(settings.output or Path("reproduce") / experiment)
     how = f"{experiment} at scale {settings.scale}, seed {settings.seed}"
-    logger.info("%s, into %s", how, directory)
+    logging.getLogger(__name__).info("%s, into %s", how, directory)
     from pipeline.reproduce.papers import EXPERIMENTS  # noqa: PLC0415 - slow
 
     declared = EXPERIMENTS[experiment]

@@ -58,8 +58,7 @@ def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> 
                 logger.info("%d of %d, %s", n, len(EXPERIMENTS), name)
                 there = _run(name, directory, settings)
             outcomes[name] = there
-        command = command_for("--all", settings)
-        return _written(outcomes, directory, settings, command)
+        return _written(outcomes, directory, settings, command_for("--all", settings))
 
 
 def _gathered(name: str, directory: Path, settings: ReproduceSettings) -> Outcome:
@@ -132,10 +131,10 @@ def _written(
     views = views_of(outcomes, directory)
     today, path = datetime.now(UTC).date().isoformat(), directory / PAGE
     atomic_write_text(path, reproductions_page(views, f"Gathered on {today} by {command}."))
-    failed = [view.experiment.name for view in views if view.verdict == FAILED]
     run = {"scale": settings.scale, "seed": settings.seed, "version": software_version()}
-    rows = [_row(view) for view in views]
-    return {"report": str(path), **run, "date": today, "experiments": rows, "failed": failed}
+    failed = [view.experiment.name for view in views if view.verdict == FAILED]
+    done = {"date": today, "experiments": [_row(view) for view in views], "failed": failed}
+    return {"report": str(path), **run, **done}
 
 
 def _row(view: ExperimentView) -> dict[str, Any]:

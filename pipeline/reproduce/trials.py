@@ -16,7 +16,6 @@ from pipeline.cache.results import ResultCache, ResultGroup
 from pipeline.progress import Progress
 from pipeline.reproduce.settings import ReproduceSettings
 
-logger = logging.getLogger(__name__)
 B = TypeVar("B", bound=Any)  # Budget, a dataclass
 K = TypeVar("K", bound=tuple[Any, ...])
 
@@ -60,7 +59,7 @@ def run_trials(
     """
     todo, found = list(keys), {}
     n_cached = sum(group.has(trial_name(*key)) for key in todo)
-    logger.info("%s: %s trials, %s of them cached", stage, f"{len(todo):,}", f"{n_cached:,}")
+    logging.getLogger(__name__).info("%s: %d trials, %d cached", stage, len(todo), n_cached)
     with Progress(stage, sum(steps(*key) for key in todo), unit) as progress:
         for key in todo:
             progress.update(0, shown(*key))
