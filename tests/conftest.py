@@ -47,9 +47,12 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _memory_given_back() -> Iterator[None]:
-    """Give the memory of a module's tests back to the system."""
+def _memory_given_back(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Give the memory of a module's tests back to the system, and what it cached."""
     yield
+    for each in vars(request.module).values():
+        if hasattr(each, "cache_clear") and each.__module__ == request.module.__name__:
+            each.cache_clear()
     gc.collect()
     if sys.platform == "linux":
         ctypes.CDLL(None).malloc_trim(0)
