@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from downloader.errors import RefusedError, TryLaterError, UnusableAnswerError
-from tests.downloader.hostile_server import at_most, chunked, http, reset, serving
+from tests.downloader.hostile_server import at_most, chunked, http, reset, send_and_reset, serving
 from tests.downloader.impatient_client import UNHURRIED, new_client
 
 CLIENT = UNHURRIED
@@ -94,8 +94,7 @@ def test_small_files_arrive_too(client, tmp_path, size):
 
 def test_chunks_are_a_whole_when_the_last_one_has_come(client, tmp_path):
     answer = chunked(DATA[:1000], DATA[1000:2000])
-    with serving(answer[:-700], answer) as server:
-        server.answers = (lambda _, sock: (sock.sendall(answer[:-700]), reset(sock)), answer)
+    with serving(send_and_reset(answer[:-700]), answer) as server:
         client.fetch_file(server.url, tmp_path / "a", MAX_BYTES)
     assert (tmp_path / "a").read_bytes() == DATA[:2000]
     assert names(tmp_path) == {"a"}
