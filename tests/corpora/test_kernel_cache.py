@@ -273,10 +273,14 @@ def test_a_folder_that_is_read_only_is_read(tree):
 
 def test_processes_at_the_same_time_compile_a_kernel_once(tree):
     """Each waits for the one that began, and loads what it saved."""
-    wait = f"import time, numba\ntime.sleep(max(0, {time.time() + 3} - time.time()))\n"
+    wait = "import numba\nprint('ready', flush=True), input()\n"
     command = [sys.executable, "-c", wait + RUN.format(n=4)]
-    settings = {"cwd": tree, "env": environment_of(tree), "stdout": subprocess.PIPE, "text": True}
+    settings = {"cwd": tree, "env": environment_of(tree), "text": True}
+    settings |= {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     processes = [subprocess.Popen(command, **settings) for _ in range(4)]
+    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 4
+    for process in processes:
+        print(file=process.stdin, flush=True)
     results = [process.communicate()[0].split() for process in processes]
     assert sorted(results) == [["11.0", "0"], *[["11.0", "1"]] * 3]
     assert len(cached(tree)) == 2
