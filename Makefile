@@ -26,7 +26,7 @@ $(BIN)/python:
 KERNELS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wikitopics/kernels
 $(INSTALLED): pyproject.toml | $(BIN)/python
 	test -d "$(KERNELS)" || $(call INSTALL,networkx numba scikit-learn scipy tqdm)
-	test -d "$(KERNELS)" || nice $(BIN)/python -m pipeline warm --threads 1 < /dev/null > /dev/null 2>&1 &
+	test -d "$(KERNELS)" || nice -n 19 $(BIN)/python -m pipeline warm --threads 1 < /dev/null > /dev/null 2>&1 &
 	$(call INSTALL,--editable .)
 	touch $@
 

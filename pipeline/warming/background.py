@@ -71,7 +71,7 @@ def compile_kernels(task: str, *, forks: bool = False) -> None:
     settings = {**asked["settings"], "topics": asked["topics"], "max_passes": 2, "seed": 0}
     trainer = spec.build(settings, 1).set_params(**spec.quick)
     scoring = scoring_of(recipes.train(trainer, max(recipes.N_DOCUMENTS, asked["topics"])))
-    os.nice(19)  # what follows is for the next command
+    os.nice(10)  # what follows is for the next command
     helper = os.fork() if forks else None
     if forks:
         share_compiling()
