@@ -33,9 +33,9 @@ _started: list[subprocess.Popen[bytes]] = []
 def compile_ahead(settings: TrainSettings) -> bool:
     """Start to compile the kernels of training, then those of scoring its topics.
 
-    Returns whether a process was started that has all of them to compile. None is started if they
-    are in the cache, if there is no cache, or on a single core. It ends by itself, maybe after the
-    command; an interrupt from the terminal ends both.
+    Returns whether a process was started: none is if they are in the cache, if there is none, or on
+    a single core. It ends by itself, maybe after the command; an interrupt from the terminal ends
+    both.
     """
     if os.environ.get(VARIABLE) == "0" or vars(config)["DISABLE_JIT"] or available_cores() == 1:
         return False
@@ -43,9 +43,8 @@ def compile_ahead(settings: TrainSettings) -> bool:
     mark = mark_of(task)
     if mark is None or mark.exists():
         return False
-    has_none = not any(mark.parent.glob("models.*"))
     _started.append(start_module("pipeline.warming.background", task))
-    return has_none
+    return True
 
 
 def task_of(settings: TrainSettings) -> str:

@@ -56,9 +56,8 @@ def test_settings_that_take_other_kernels_are_another_task(started):
         mark_of(task_of(settings)).touch()
     compile_ahead(TrainSettings(model="gibbs", sampler="exact-sparse", topics=4, seed=3))
     assert started == []
-    (background.cache_folder() / "models.some.kernel-0").touch()
-    assert not compile_ahead(TrainSettings(model="gibbs", sampler="exact-dense", topics=4))
-    assert len(started) == 1, "a process that has not much to do"
+    compile_ahead(TrainSettings(model="gibbs", sampler="exact-dense", topics=4))
+    assert len(started) == 1
 
 
 @pytest.mark.parametrize("reason", ["variable", "one core", "no cache", "no compiler"])
