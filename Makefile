@@ -25,7 +25,7 @@ $(BIN)/python:
 # What kernels need comes first: they are compiled while the rest is installed, but for users who have some.
 KERNELS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wikitopics/kernels
 $(INSTALLED): pyproject.toml | $(BIN)/python
-	test -d "$(KERNELS)" || $(call INSTALL,networkx numba scikit-learn scipy tqdm)
+	test -d "$(KERNELS)" || $(call INSTALL,numba networkx scikit-learn scipy tomli-w tqdm)
 	test -d "$(KERNELS)" || nice -n 19 $(BIN)/python -m pipeline warm --threads 1 < /dev/null > /dev/null 2>&1 &
 	$(call INSTALL,--editable .)
 	touch $@

@@ -1,4 +1,8 @@
-"""Kernels compile while a command reads."""
+import re
+import subprocess
+import sys
+from importlib.metadata import packages_distributions, requires
+from pathlib import Path
 
 import pytest
 
@@ -78,3 +82,15 @@ def test_the_command_compiles_what_is_missing(tmp_path):
     result = call("warm", "--json", cwd=tmp_path).result
     assert result["kernels"] > 150
     assert 1e7 < result["bytes"] < 5e7
+
+
+def test_what_make_installs_first_is_enough_to_compile():
+    names = re.findall(r"INSTALL,(numba .*)\)", Path("Makefile").read_text())[0].split()
+    for name in names:  # and what these need, which is appended
+        needs = {re.match(r"[\w-]+", each)[0] for each in requires(name) or () if ";" not in each}
+        names += sorted(needs.difference(names))
+    names += ["pipeline", "models", "corpora", "evaluation"]
+    modules = {name: "".join(of) for name, of in packages_distributions().items()}
+    others = [m for m, of in modules.items() if not {m, of.lower().replace("_", "-")} & {*names}]
+    code = "import sys\nsys.modules.update(dict.fromkeys(sys.argv))\nimport pipeline.warming.warm"
+    subprocess.run([sys.executable, "-c", code, *others], check=True)
