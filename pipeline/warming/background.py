@@ -4,6 +4,8 @@ The process does what the command will do, with a few documents, and leaves the 
 cache; where the command needs one that is being compiled, it waits for it (`corpora.kernel_cache`).
 
     python -m pipeline.warming.background TASK
+
+A task is JSON: that of `task_of`, or settings of `train` such as {"model": "gibbs", "topics": 12}.
 """
 
 import json
@@ -85,4 +87,7 @@ def compile_kernels(task: str, *, forks: bool = False) -> None:
 
 
 if __name__ == "__main__":
-    compile_kernels(sys.argv[1], forks=True)
+    task = sys.argv[1]
+    if "trainer" not in (given := json.loads(task)):
+        task = task_of(TrainSettings(**given))
+    compile_kernels(task, forks=True)

@@ -92,5 +92,7 @@ def test_what_make_installs_first_is_enough_to_compile():
     names += ["pipeline", "models", "corpora", "evaluation"]
     modules = {name: "".join(of) for name, of in packages_distributions().items()}
     others = [m for m, of in modules.items() if not {m, of.lower().replace("_", "-")} & {*names}]
-    code = "import sys\nsys.modules.update(dict.fromkeys(sys.argv))\nimport pipeline.warming.warm"
+    code = (
+        "import sys\nsys.modules.update(dict.fromkeys(sys.argv))\nimport pipeline.warming.recipes"
+    )
     subprocess.run([sys.executable, "-c", code, *others], check=True)
