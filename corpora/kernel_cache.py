@@ -209,10 +209,10 @@ class KernelCache(_Cache):
             return None
         data, until = _load(path), time.monotonic() + MAX_WAIT
         while data is None:
-            is_claimed = _claim(path)
+            is_claimed = claim(path)
             data = _load(path)  # again, as it may have been saved before it was claimed
             if is_claimed and data is not None:
-                _free(path)
+                free(path)
             if is_claimed or time.monotonic() > until:
                 break
             if not self.is_waiting:
@@ -231,7 +231,7 @@ class KernelCache(_Cache):
                 with suppress(OSError):  # the disk is full, or the folder is gone or read only
                     _save(path, data._reduce())  # noqa: SLF001
         finally:
-            _free(path)
+            free(path)
 
     def _path(self, sig: Any, codegen: Any) -> Path | None:
         folder = cache_folder() if self._enabled and self._sources.are_unchanged() else None
@@ -287,8 +287,8 @@ def _save(path: Path, value: Any) -> None:
         raise
 
 
-def _claim(path: Path) -> bool:
-    """Claim a kernel to compile; return False if another process has claimed it."""
+def claim(path: Path) -> bool:
+    """Claim a file to make; return False if another process has claimed it."""
     claims = _claims(path.parent)
     try:
         if claims is not None:
@@ -300,7 +300,8 @@ def _claim(path: Path) -> bool:
     return True
 
 
-def _free(path: Path) -> None:
+def free(path: Path) -> None:
+    """Give up the claim of a file."""
     claims = _claims(path.parent)
     if claims is not None:
         with suppress(OSError):

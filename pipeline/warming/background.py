@@ -19,7 +19,7 @@ from typing import Any
 from llvmlite.binding import get_host_cpu_name
 from numba.core import config
 
-from corpora.kernel_cache import cache_folder, share_compiling
+from corpora.kernel_cache import cache_folder, claim, free, share_compiling
 from corpora.worker_pool import available_cores
 from evaluation.methods import scoring_of
 from models.families import trainers
@@ -35,9 +35,9 @@ _started: list[subprocess.Popen[bytes]] = []
 def compile_ahead(settings: TrainSettings) -> bool:
     """Start to compile the kernels of training, then those of scoring its topics.
 
-    Returns whether a process was started: none is if they are in the cache, if there is none, or on
-    a single core. It ends by itself, maybe after the command; an interrupt from the terminal ends
-    both.
+    Returns whether a process does so: none is started if they are in the cache, if there is none,
+    or on a single core. It ends by itself, maybe after the command; an interrupt from the terminal
+    ends both.
     """
     if os.environ.get(VARIABLE) == "0" or vars(config)["DISABLE_JIT"] or available_cores() == 1:
         return False
@@ -45,7 +45,9 @@ def compile_ahead(settings: TrainSettings) -> bool:
     mark = mark_of(task)
     if mark is None or mark.exists():
         return False
-    _started.append(start_module("pipeline.warming.background", task))
+    if claim(mark):  # no other process has the same task
+        free(mark)
+        _started.append(start_module("pipeline.warming.background", task))
     return True
 
 
@@ -65,6 +67,9 @@ def mark_of(task: str) -> Path | None:
 
 def compile_kernels(task: str, *, forks: bool = False) -> None:
     """Compile the kernels of a task, those of training first; `forks` to share out the others."""
+    mark = mark_of(task)
+    if mark is not None and not claim(mark):
+        return
     from pipeline.warming import recipes  # noqa: PLC0415 - takes a second
 
     asked: dict[str, Any] = json.loads(task)
@@ -79,11 +84,11 @@ def compile_kernels(task: str, *, forks: bool = False) -> None:
     for method in (scoring.default, *scoring.shown):
         recipes.score(scoring.topics, method)
     recipes.describe(scoring.topics)
-    mark = mark_of(task)
     if helper:
         os.waitpid(helper, 0)
     if mark is not None and helper != 0:
         mark.touch()
+        free(mark)
 
 
 if __name__ == "__main__":

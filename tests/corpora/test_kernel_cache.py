@@ -290,8 +290,8 @@ def test_processes_that_share_compiling_run_what_another_compiles_as_python(tree
     code = """
 import numpy as np, corpora.kernel_cache as cache
 from evaluation.caller import read_at, total
-claim, claimed = cache._claim, ["total"]
-cache._claim = lambda path: not any(each in path.name for each in claimed) and claim(path)
+claim, claimed = cache.claim, ["total"]
+cache.claim = lambda path: not any(each in path.name for each in claimed) and claim(path)
 cache.share_compiling()
 for _ in range(2):
     print(total(np.arange(8.0)[:4], 4), len(total.signatures), len(read_at.signatures))
