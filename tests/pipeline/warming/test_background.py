@@ -15,7 +15,6 @@ from tests.pipeline.support import call
 
 @pytest.fixture
 def started(monkeypatch, tmp_path):
-    """Processes that are started, without marks of earlier ones."""
     commands = []
     monkeypatch.setenv(VARIABLE, "1")
     monkeypatch.setattr(background, "available_cores", lambda: 2)
@@ -93,7 +92,5 @@ def test_what_make_installs_first_is_enough_to_compile():
     names += ["pipeline", "models", "corpora", "evaluation"]
     modules = {name: "".join(of) for name, of in packages_distributions().items()}
     others = [m for m, of in modules.items() if not {m, of.lower().replace("_", "-")} & {*names}]
-    code = (
-        "import sys\nsys.modules.update(dict.fromkeys(sys.argv))\nimport pipeline.warming.recipes"
-    )
+    code = "import sys; sys.modules |= dict.fromkeys(sys.argv); import pipeline.warming.recipes"
     subprocess.run([sys.executable, "-c", code, *others], check=True)
