@@ -22,12 +22,12 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wikitopics needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 
-# What kernels need comes first: those of the demo are compiled while the rest is installed, but for users
-# who have some.
-KERNELS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wikitopics/kernels
+# What kernels need comes first: those of the demo are compiled while the rest is installed, unless the user
+# has some.
+KERNELS = $(if $(NUMBA_CACHE_DIR),$(NUMBA_CACHE_DIR)/wikitopics-kernels,$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wikitopics/kernels)
 $(INSTALLED): pyproject.toml | $(BIN)/python
 	test -d "$(KERNELS)" || $(call INSTALL,numba networkx scikit-learn scipy tomli-w tqdm)
-	test -d "$(KERNELS)" || nice $(BIN)/python -m pipeline.warming.background \
+	test -d "$(KERNELS)" || test "$$WIKITOPICS_COMPILE_AHEAD" = 0 || nice $(BIN)/python -m pipeline.warming.background \
 		'{"model": "gibbs", "topics": 12}' < /dev/null > /dev/null 2>&1 &
 	$(call INSTALL,--editable .)
 	touch $@

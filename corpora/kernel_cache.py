@@ -8,7 +8,8 @@ the same sources finds those that are there. The least recently used folders are
 
 A kernel compiled for certain types of arguments and a processor is one file, which begins with its
 SHA-256 and appears whole. A process claims a kernel before it compiles it, and others wait for the
-file instead of compiling the same; the operating system frees the claims of a process that ends.
+file instead of compiling the same (or see `share_compiling`); the operating system frees the claims
+of a process that ends.
 
 Compiled kernels are code that is run. Folders and files are used only if they belong to this user,
 or to the owner of this module, and nobody else may write to them.
@@ -42,10 +43,13 @@ PACKAGES = ("corpora", "evaluation", "models")
 IMPORTS = (b"from models.kernel import", b"from corpora.kernel_cache import cached")
 """Texts that mark a file as one with kernels."""
 LIBRARIES = ("numba", "llvmlite", "numpy")  # Packages whose version changes compiled code
-OPTIONS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DEBUG_JIT")
+OPTIONS = (
+    *("DISABLE_JIT", "DEBUG_JIT", "BOUNDSCHECK", "ENABLE_AVX", "OPT"),
+    *("LOOP_VECTORIZE", "SLP_VECTORIZE"),
+)
 """Options of numba that change compiled code; the processor is a part of a file's name."""
 MAX_FOLDERS = 8
-"""States of the sources whose kernels are kept; about 20 MB each."""
+"""States of the sources whose kernels are kept; about 17 MB each."""
 USED_AGAIN_SECONDS = 3600.0
 """Time after which the use of a folder is noted again."""
 MAX_WAIT, WAIT_STEP = 60.0, 0.02
@@ -157,7 +161,8 @@ def share_compiling() -> None:
         kernels.is_waiting = False
         try:
             return compile_for(dispatcher, *args, **kwargs)
-        except _ClaimedError:
+        except _ClaimedError as claimed:
+            _left.append(Path(claimed.args[0]))
             return dispatcher.py_func
         finally:
             kernels.is_waiting = True
@@ -166,7 +171,16 @@ def share_compiling() -> None:
 
 
 class _ClaimedError(Exception):
-    """Another process compiles the kernel."""
+    """Another process compiles the kernel of this path."""
+
+
+_left: list[Path] = []
+
+
+def left_to_others() -> list[Path]:
+    """Return the files of kernels that this process left to others, and begin another list."""
+    left, _left[:] = [*_left], []
+    return left
 
 
 class KernelCache(_Cache):
@@ -216,7 +230,7 @@ class KernelCache(_Cache):
             if is_claimed or time.monotonic() > until:
                 break
             if not self.is_waiting:
-                raise _ClaimedError
+                raise _ClaimedError(path)
             _announce(WAITING, self._name.rpartition(".")[0].rpartition(".")[0])
             time.sleep(WAIT_STEP)
         return data and CompileResult._rebuild(target_context, *data)  # type: ignore[no-untyped-call] # noqa: SLF001

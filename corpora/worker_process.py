@@ -35,7 +35,7 @@ ONE_THREAD = (
 )
 """Environment variables that BLAS and OpenMP libraries read when they are loaded."""
 TELLS = "corpora.kernel_cache"
-"""Logger of which workers send what is no warning too: that a kernel is compiled."""
+"""Logger of which workers send all messages, those about kernels; of others warnings alone."""
 
 
 class Worker:
@@ -117,7 +117,7 @@ def _sigint_blocked() -> Iterator[None]:
 def _work(connection: Connection, note: WorkerNote) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     keep_note(note)
-    _use_one_thread()
+    use_one_thread()
     function: Callable[[Any], Any] | None = None
     log = _LogToParent(cast("Any", connection))
     logging.getLogger().addHandler(log)
@@ -159,7 +159,7 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _use_one_thread() -> None:
+def use_one_thread() -> None:
     """Limit BLAS and OpenMP to one thread: loaded libraries, and by the environment later ones."""
     # Not at the top, as the parent does not need it.
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped] # noqa: PLC0415

@@ -14,7 +14,9 @@ def start_module(
     new_session: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Start a module of this package, whatever packages lie in the working directory."""
-    folders = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    root, folders = Path(__file__).parents[1], list(filter(None, [os.environ.get("PYTHONPATH")]))
+    if root.name not in ("site-packages", "dist-packages"):  # those are found, after Python's own
+        folders.insert(0, str(root))
     return subprocess.Popen(  # noqa: S603 - our own command, no shell
         [sys.executable, "-P", "-m", name, *arguments],
         stdin=subprocess.DEVNULL,

@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[SESSION_CACHE] = tempfile.TemporaryDirectory(prefix="wikitopics-cache-")
     os.environ["WIKITOPICS_CACHE"] = config.stash[SESSION_CACHE].name
     os.environ["WIKITOPICS_COMPILE_AHEAD"] = "0"  # tests that compile ahead say so
-    os.fsync = os.fstat  # checks the descriptor: no test takes the power away, and disks are slow
+    os.fsync = os.fstat  # which checks the descriptor, and does not wait for the disk
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

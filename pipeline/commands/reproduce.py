@@ -37,7 +37,7 @@ def run(arguments: Arguments) -> Outcome:
         )
     settings = resolve(ReproduceSettings, "reproduce", vars(arguments))
     if is_of_all:
-        done = "gathering results" if arguments.gather else "all experiments, for results"
+        done = "gathering results" if arguments.gather else "all experiments without a result"
         logging.getLogger(__name__).info("%s in %s", done, settings.output or "reproduce")
         from pipeline.reproduce.run_all import reproduce_all
 

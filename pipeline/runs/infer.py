@@ -36,11 +36,11 @@ def infer(settings: InferSettings, run_name: str, files: list[str]) -> dict[str,
     check_least(settings, words=1)
     run = LoadedRun.find(settings.runs, run_name)
     model = run.model
-    texts = [_read(file) for file in files]
     how = run.text_settings
     logger.info(
         "reading %s with %s, for topics of run %s", ", ".join(files), how.spacy_model, run.name
     )
+    texts = [_read(file) for file in files]
     annotated = annotate_articles(
         (Article(d, 0, files[d], "", "", "und", "", text) for d, text in enumerate(texts)),
         load_annotator(how.spacy_model, noun_chunks=how.noun_chunks),

@@ -19,8 +19,9 @@ from typing import Any
 from llvmlite.binding import get_host_cpu_name
 from numba.core import config
 
-from corpora.kernel_cache import cache_folder, claim, free, share_compiling
+from corpora.kernel_cache import cache_folder, claim, free, left_to_others, share_compiling
 from corpora.worker_pool import available_cores
+from corpora.worker_process import use_one_thread
 from evaluation.methods import scoring_of
 from models.families import trainers
 from pipeline.own_process import start_module
@@ -43,7 +44,7 @@ def compile_ahead(settings: TrainSettings) -> bool:
         return False
     task = task_of(settings)
     mark = mark_of(task)
-    if mark is None or mark.exists():
+    if mark is None or mark.exists() or not os.access(mark.parent, os.W_OK):
         return False
     if claim(mark):  # no other process has the same task
         free(mark)
@@ -84,14 +85,17 @@ def compile_kernels(task: str, *, forks: bool = False) -> None:
     for method in (scoring.default, *scoring.shown):
         recipes.score(scoring.topics, method)
     recipes.describe(scoring.topics)
+    is_done = all(map(Path.exists, left_to_others()))
     if helper:
-        os.waitpid(helper, 0)
+        is_done &= os.waitpid(helper, 0)[1] == 0
     if mark is not None and helper != 0:
-        mark.touch()
+        if is_done:
+            mark.touch()
         free(mark)
 
 
 if __name__ == "__main__":
+    use_one_thread()  # threads of OpenMP do not survive a fork
     task = sys.argv[1]
     if "trainer" not in (given := json.loads(task)):
         task = task_of(TrainSettings(**given))

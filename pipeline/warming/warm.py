@@ -4,9 +4,10 @@ import logging
 import time
 from functools import cache
 from itertools import chain, zip_longest
+from pathlib import Path
 from typing import Any
 
-from corpora.kernel_cache import cache_folder, caches_folder, share_compiling
+from corpora.kernel_cache import cache_folder, caches_folder, left_to_others, share_compiling
 from corpora.worker_pool import ordered_map
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
@@ -38,8 +39,13 @@ def warm(settings: WarmSettings) -> dict[str, Any]:
         with Progress("compiling", len(order), "uses of kernels") as progress:
             n_processes = effective_n_jobs(settings.threads)
             sharing = share_compiling if n_processes > 1 else None
-            for name in ordered_map(_run, order, n_processes, sharing):
+            done = []
+            for name, left in ordered_map(_run, order, n_processes, sharing):
+                done.append((name, left))
                 progress.update(1, name)
+        for name, left in done:
+            if not all(map(Path.exists, left)):  # another process compiles it, or was killed
+                _run(name)
         mark.touch()
     kernels = [path for path in folder.iterdir() if "." in path.name]
     return {
@@ -55,6 +61,6 @@ def _recipes() -> dict[str, Recipe]:
     return {each.name: each for each in all_recipes()}
 
 
-def _run(name: str) -> str:
+def _run(name: str) -> tuple[str, list[Path]]:
     _recipes()[name].run()
-    return name
+    return name, left_to_others()

@@ -121,7 +121,7 @@ class ConvolutionalTagger:
                 yield first + start, first + start + min(n_left, self._step), x[1:-1]
 
     def _apply(self, layer: Layer, x: Floats, n_fours: int) -> None:
-        """Apply one layer in place to the rows of `x` within: four times `n_fours`."""
+        """Apply one layer to `x` (4 n_fours + 2, width) in place; its two outer rows stay zeros."""
         # The kernels take whole arrays: a slice would be another type, compiled for itself.
         _transform(x, n_fours, self._d)
         for k in range(6):
