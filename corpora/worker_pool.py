@@ -14,7 +14,7 @@ from multiprocessing.connection import wait
 from typing import Any, Generic, TypeVar, cast
 
 from corpora.worker_note import working_on
-from corpora.worker_process import TELLS, Worker, pickled
+from corpora.worker_process import Worker, pickled
 
 __all__ = ["WorkerDiedError", "available_cores", "ordered_map", "working_on"]
 
@@ -189,10 +189,10 @@ class _Pool(Generic[Item, Result]):
             worker.is_ready = True
 
     def _log(self, record: logging.LogRecord) -> None:
-        """Log what a worker has logged; a message about kernels once."""
-        logger, message = logging.getLogger(record.name), record.getMessage()
-        if message not in self.logged and logger.isEnabledFor(record.levelno):
-            self.logged.update([message] if record.name == TELLS else [])
+        """Log what a worker has logged, each message once."""
+        logger = logging.getLogger(record.name)
+        if record.getMessage() not in self.logged and logger.isEnabledFor(record.levelno):
+            self.logged.add(record.getMessage())
             logger.handle(record)
 
     def _reap(self, worker: Worker) -> None:
