@@ -85,11 +85,9 @@ def compile_kernels(task: str, *, forks: bool = False) -> None:
     for method in (scoring.default, *scoring.shown):
         recipes.score(scoring.topics, method)
     recipes.describe(scoring.topics)
-    is_done = all(map(Path.exists, left_to_others()))
-    if helper:
-        is_done &= os.waitpid(helper, 0)[1] == 0
+    has_ended_well = not helper or os.waitpid(helper, 0)[1] == 0
     if mark is not None and helper != 0:
-        if is_done:
+        if has_ended_well and all(map(Path.exists, left_to_others())):
             mark.touch()
         free(mark)
 
