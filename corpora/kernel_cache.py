@@ -24,8 +24,8 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -158,6 +158,8 @@ def share_compiling() -> None:
 
     def compile_or_run(dispatcher: Any, *args: Any, **kwargs: Any) -> Any:
         kernels = dispatcher._cache  # noqa: SLF001
+        if _inner_first and not all(each.signatures for each in _kernels_in(dispatcher.py_func)):
+            return dispatcher.py_func
         kernels.is_waiting = False
         try:
             return compile_for(dispatcher, *args, **kwargs)
@@ -168,6 +170,29 @@ def share_compiling() -> None:
             kernels.is_waiting = True
 
     kind._compile_for_args = compile_or_run  # noqa: SLF001
+
+
+@contextmanager
+def inner_first() -> Iterator[None]:
+    """Leave kernels uncompiled that call others which this process has not loaded yet.
+
+    After `share_compiling`: compiled by an outer kernel, the inner ones would be done by one
+    process. Whoever does the same again, several times, gets one level of kernels each time.
+    """
+    _inner_first.append(True)
+    try:
+        yield
+    finally:
+        _inner_first.pop()
+
+
+_inner_first: list[bool] = []
+
+
+def _kernels_in(function: Callable[..., Any]) -> list[Any]:
+    """Return the kernels that a function names."""
+    named = (function.__globals__.get(name) for name in function.__code__.co_names)
+    return [each for each in named if isinstance(each, Dispatcher)]
 
 
 class _ClaimedError(Exception):

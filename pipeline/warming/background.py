@@ -19,17 +19,27 @@ from typing import Any
 from llvmlite.binding import get_host_cpu_name
 from numba.core import config
 
-from corpora.kernel_cache import cache_folder, claim, free, left_to_others, share_compiling
+from corpora.kernel_cache import (
+    cache_folder,
+    claim,
+    free,
+    inner_first,
+    left_to_others,
+    share_compiling,
+)
 from corpora.worker_pool import available_cores
 from corpora.worker_process import use_one_thread
-from evaluation.methods import scoring_of
-from models.families import trainers
+from evaluation.methods import SCORINGS
+from models.families import FAMILIES
+from models.topics import TopicWords
 from pipeline.own_process import start_module
 from pipeline.settings import TrainSettings
 from pipeline.training.trainers import spec_of
 
 VARIABLE = "WIKITOPICS_COMPILE_AHEAD"
 """Environment variable that switches this off: 0."""
+LEVELS = 3
+"""Levels of kernels of an estimator that are compiled before those which call them."""
 _started: list[subprocess.Popen[bytes]] = []
 
 
@@ -74,22 +84,50 @@ def compile_kernels(task: str, *, forks: bool = False) -> None:
     from pipeline.warming import recipes  # noqa: PLC0415 - takes a second
 
     asked: dict[str, Any] = json.loads(task)
-    spec = next(each for each in trainers() if each.name == asked["trainer"])
+    family, spec = next(
+        (family, spec)
+        for family in FAMILIES
+        for spec in family.trainers
+        if spec.name == asked["trainer"]
+    )
     settings = {**asked["settings"], "topics": asked["topics"], "max_passes": 2, "seed": 0}
+    untrained = [kind for kind in family.topics.values() if kind in recipes.UNTRAINED]
+    helper = None
+    if forks and untrained:  # its scoring is compiled where training leaves a core idle
+        helper = os.fork()
+        if helper == 0:
+            os.nice(19)
+            share_compiling()
+            _score(untrained[0])
+            return
     trainer = spec.build(settings, 1).set_params(**spec.quick)
-    scoring = scoring_of(recipes.train(trainer, max(recipes.N_DOCUMENTS, asked["topics"])))
+    topics = recipes.train(trainer, max(recipes.N_DOCUMENTS, asked["topics"]))
     os.nice(10)  # what follows is for the next command
-    helper = os.fork() if forks else None
+    if forks and not untrained:
+        helper = os.fork()
     if forks:
         share_compiling()
-    for method in (scoring.default, *scoring.shown):
-        recipes.score(scoring.topics, method)
-    recipes.describe(scoring.topics)
-    has_ended_well = not helper or os.waitpid(helper, 0)[1] == 0
-    if mark is not None and helper != 0:
+    _score(type(topics))
+    if helper == 0:
+        return
+    has_ended_well = helper is None or os.waitpid(helper, 0)[1] == 0
+    if mark is not None:
         if has_ended_well and all(map(Path.exists, left_to_others())):
             mark.touch()
         free(mark)
+
+
+def _score(kind: type[TopicWords]) -> None:
+    """Compile what scores topics of a kind, what takes longest first."""
+    from pipeline.warming import recipes  # noqa: PLC0415 - takes a second
+
+    scoring = next(each for each in SCORINGS if issubclass(kind, each.topics))
+    for method in dict.fromkeys((*scoring.shown, scoring.default)):
+        for _ in range(LEVELS):
+            with inner_first():
+                recipes.score(scoring.topics, method)
+        recipes.score(scoring.topics, method)
+    recipes.describe(scoring.topics)
 
 
 if __name__ == "__main__":

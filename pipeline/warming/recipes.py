@@ -20,10 +20,18 @@ from evaluation.methods import SCORINGS, scoring_of
 from models.allocation.model import AllocationModel
 from models.families import FAMILIES
 from models.family import Trainer, TrainerSpec
+from models.gamma_poisson.topics import GammaPoissonTopics
+from models.lda.topics import LDATopics
 from models.topics import TopicWords
 from pipeline.training.validation import validation_of
 
 N_TOPICS, N_DOCUMENTS, N_WORDS = 3, 40, 10
+UNIFORM = np.full((N_TOPICS, N_WORDS), 1 / N_WORDS)
+UNTRAINED: dict[type[TopicWords], Callable[[], TopicWords]] = {
+    LDATopics: lambda: LDATopics(UNIFORM, np.ones(N_TOPICS)),
+    GammaPoissonTopics: lambda: GammaPoissonTopics(UNIFORM, np.full(N_TOPICS, 9.0), UNIFORM[:, 0]),
+}
+"""Topics whose scoring can be compiled before any training is."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +148,9 @@ def multiply() -> None:
 
 @cache
 def topics_of(kind: type[TopicWords]) -> TopicWords:
-    """Return topics of a kind, by the first trainer that learns such."""
+    """Return topics of a kind; where the kind needs it, by the first trainer that learns such."""
+    if kind in UNTRAINED:
+        return UNTRAINED[kind]()
     for family in FAMILIES:
         if kind in family.topics.values():
             for spec in family.trainers:

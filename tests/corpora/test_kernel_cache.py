@@ -300,6 +300,20 @@ for _ in range(2):
     assert output_of(tree, code).split() == ["11.0", "0", "1", "11.0", "1", "1"]
 
 
+def test_processes_can_compile_inner_kernels_before_those_that_call_them(tree):
+    code = """
+import numpy as np, corpora.kernel_cache as cache
+from evaluation.caller import read_at, total
+cache.share_compiling()
+for _ in range(2):
+    with cache.inner_first():
+        print(total(np.arange(8.0)[:4], 4), len(total.signatures), len(read_at.signatures))
+print(cache.left_to_others())
+"""
+    expected = ["11.0", "0", "1", "11.0", "1", "1", "[]"]
+    assert output_of(tree, code).split() == expected
+
+
 def test_the_claim_of_a_killed_process_is_free(tree):
     killed = """
 import os
