@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import wait
+from numbers import Integral
 from typing import Any, Generic, TypeVar, cast
 
 from corpora.worker_note import working_on
@@ -30,6 +31,19 @@ def available_cores() -> int:
     """Number of cores that this process may use."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return usable or 1
+
+
+def effective_n_jobs(n_jobs: int | None) -> int:
+    """Return the number of threads or processes for `n_jobs`: None is 1, -1 is every core.
+    Raises TypeError or ValueError if `n_jobs` is not an integer, or 0.
+    """
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
+        raise TypeError(f"n_jobs must be an integer or None, found {n_jobs!r}")
+    if n_jobs == 0:
+        raise ValueError("n_jobs = 0 has no meaning: give a number of threads, or -1 for all cores")
+    return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
 
 def ordered_map(

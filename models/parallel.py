@@ -5,22 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
-import numpy as np
-
-from corpora.worker_pool import available_cores
-
-
-def effective_n_jobs(n_jobs: int | None) -> int:
-    """Return the number of threads for the setting `n_jobs`: None is 1, -1 is every core.
-    Raises TypeError or ValueError if `n_jobs` is not an integer, or 0.
-    """
-    if n_jobs is None:
-        return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)):
-        raise TypeError(f"n_jobs must be an integer or None, found {n_jobs!r}")
-    if n_jobs == 0:
-        raise ValueError("n_jobs = 0 has no meaning: give a number of threads, or -1 for all cores")
-    return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
+from corpora.worker_pool import effective_n_jobs as effective_n_jobs  # noqa: PLC0414 - and from here
 
 
 def for_blocks(

@@ -1,0 +1,285 @@
+"""Texts to counts of lemmas, as a transformer of scikit-learn."""
+
+from __future__ import annotations
+
+from itertools import islice
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from corpora.articles.article import Article
+from corpora.counting import BagsOfBlock
+from corpora.tokens.annotate import annotate_articles
+from corpora.tokens.annotators import load_annotator
+from corpora.tokens.bigrams import Bigrams, PairsOfBlock
+from corpora.tokens.block import BREAK, TokenBlock
+from corpora.tokens.model_choice import model_for_language
+from corpora.tokens.plain_annotator import PlainAnnotator
+from corpora.tokens.selection import select
+from corpora.tokens.settings import TextSettings
+from corpora.tokens.spacy_model import find_model, stop_words_of
+from corpora.vocabulary import FrequenciesOfBlock, Pruning, vocabulary_from
+from corpora.worker_pool import effective_n_jobs, ordered_map
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from corpora.tokens.annotation import Annotator
+
+TEXTS_OF_BLOCK, CHARACTERS_OF_BLOCK = 2000, 2_000_000
+"""Largest numbers that a process annotates at a time."""
+BIGRAM_THRESHOLDS = {"classic": 100.0, "npmi": 0.5}
+
+
+class LemmaVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Counts lemmas and bigrams of lemmas in texts, as the text stage of the pipeline does.
+
+    `analyzer` reads the texts: by default the spaCy model for `language` that is installed; or the
+    name of a model, a spaCy `Language`, or a function from a text to its words. Of a model's tokens
+    those of the `parts_of_speech` are kept whose lemma is letters alone, has `min_length`
+    characters, and is neither one of the language's stop words nor of `stop_words`. A function's
+    words are taken as they are, and are all neighbours.
+
+    `bigrams` joins neighbours that are so often neighbours that they make one word (`a_b`):
+    "classic" (Mikolov et al. 2013), "npmi", or "none"; `bigram_threshold` is by default 100, and
+    0.5 for "npmi". The vocabulary is the words in at least `min_df` texts and at most the share
+    `max_df` of them, of these the `max_features` that most texts have.
+
+    `n_jobs` processes annotate, -1: one for each core. A `Language` works in this process alone.
+    Attributes of a fitted one: `vocabulary_`, the words of the columns; `bigrams_`.
+    """
+
+    def __init__(
+        self,
+        *,
+        language: str = "en",
+        analyzer: Any = None,
+        parts_of_speech: Iterable[str] = ("NOUN", "VERB", "ADJ", "ADV"),
+        min_length: int = 3,
+        stop_words: Iterable[str] = (),
+        bigrams: str = "classic",
+        bigram_min_count: int = 5,
+        bigram_threshold: float | None = None,
+        min_df: int = 5,
+        max_df: float = 0.5,
+        max_features: int | None = 100_000,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.language = language
+        self.analyzer = analyzer
+        self.parts_of_speech = parts_of_speech
+        self.min_length = min_length
+        self.stop_words = stop_words
+        self.bigrams = bigrams
+        self.bigram_min_count = bigram_min_count
+        self.bigram_threshold = bigram_threshold
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.n_jobs = n_jobs
+
+    def fit(self, raw_documents: Iterable[str], y: object = None) -> Self:
+        """Learn bigrams and vocabulary from texts.
+
+        Raises TypeError or ValueError for a setting or a text that is none; EmptyVocabularyError if
+        no word is left; MissingModelError if the spaCy model is not installed.
+        """
+        del y
+        self._learn(raw_documents)
+        return self
+
+    def fit_transform(self, raw_documents: Iterable[str], y: object = None) -> Any:
+        """Learn from texts, and return their counts; each text is annotated once."""
+        del y
+        return self._output(self._counts(self._learn(raw_documents)))
+
+    def transform(self, raw_documents: Iterable[str]) -> Any:
+        """Return the counts (n_texts, n_words) of the words of the vocabulary, CSR of int32.
+
+        After `set_output(transform="pandas")` it is a data frame of sparse columns. Raises
+        NotFittedError before `fit`; otherwise as `fit`.
+        """
+        check_is_fitted(self, "vocabulary_")
+        return self._output(self._counts(self._annotated(raw_documents)))
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return the words of the columns."""
+        del input_features
+        check_is_fitted(self, "vocabulary_")
+        return np.array(self.vocabulary_, dtype=object)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose "pandas" data frames, or "default" matrices, as what `transform` returns."""
+        if transform not in (None, "default", "pandas"):
+            raise ValueError(
+                f'transform must be "default" or "pandas", which has sparse columns: {transform!r}'
+            )
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def _learn(self, raw_documents: Iterable[str]) -> list[TokenBlock]:
+        pruning = self._pruning()
+        blocks = list(self._annotated(raw_documents))
+        self.bigrams_ = self._bigrams_of(blocks)
+        joined = map(self.bigrams_.join, blocks)
+        self.vocabulary_ = vocabulary_from(map(FrequenciesOfBlock(_always), joined), pruning)
+        return blocks
+
+    def _bigrams_of(self, blocks: Iterable[TokenBlock]) -> Bigrams:
+        none = Bigrams({})
+        if self.bigrams == "none":
+            return none
+        if self.bigrams not in BIGRAM_THRESHOLDS:
+            raise ValueError(f'bigrams must be "classic", "npmi" or "none", not {self.bigrams!r}')
+        threshold = self.bigram_threshold
+        return none.from_counts(
+            map(PairsOfBlock(none, _always), blocks),
+            min_count=self.bigram_min_count,
+            threshold=BIGRAM_THRESHOLDS[self.bigrams] if threshold is None else threshold,
+            scoring=self.bigrams,
+        )
+
+    def _pruning(self) -> Pruning:
+        most = self.max_features
+        for name, value in (("min_df", self.min_df), ("max_features", most)):
+            whole = isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
+            if not whole and (name == "min_df" or value is not None):
+                raise ValueError(f"{name} must be a whole number from 1 on, not {value!r}")
+        if not isinstance(self.max_df, Real) or not 0 < self.max_df <= 1:
+            raise ValueError(
+                f"max_df is a share of the texts, above 0 and at most 1: {self.max_df!r}"
+            )
+        return Pruning(int(self.min_df), float(self.max_df), most)
+
+    def _counts(self, blocks: Iterable[TokenBlock]) -> sparse.csr_array:
+        bags = BagsOfBlock(self.vocabulary_)
+        counts = [bags(self.bigrams_.join(block)).counts for block in blocks]
+        empty = sparse.csr_array((0, len(self.vocabulary_)), dtype=np.int32)
+        return sparse.vstack([empty, *counts], format="csr")
+
+    def _output(self, counts: sparse.csr_array) -> Any:
+        if getattr(self, "_sklearn_output_config", {}).get("transform") != "pandas":
+            return counts
+        import pandas as pd  # noqa: PLC0415 - only for those who have it
+
+        return pd.DataFrame.sparse.from_spmatrix(counts, columns=list(self.vocabulary_))
+
+    def _annotated(self, raw_documents: Iterable[str]) -> Iterator[TokenBlock]:
+        reader = _Reader.of(self)
+        n_processes = effective_n_jobs(self.n_jobs) if reader.may_be_sent else 1
+        return ordered_map(reader, _blocks_of(raw_documents), n_processes)
+
+
+class _Reader:
+    """Function of a block of texts that annotates them; can be pickled if `may_be_sent`."""
+
+    def __init__(self, analyzer: Any, settings: TextSettings) -> None:
+        self._analyzer, self._settings = analyzer, settings
+
+    @classmethod
+    def of(cls, vectorizer: LemmaVectorizer) -> _Reader:
+        """Return the reader of a vectorizer's settings; raises errors of its settings."""
+        analyzer = vectorizer.analyzer
+        if analyzer is None:
+            analyzer = model_for_language(vectorizer.language)
+        elif isinstance(analyzer, str):
+            analyzer = find_model(analyzer)
+        elif not callable(analyzer):
+            raise TypeError(
+                "analyzer must be the name of a spaCy model, a spaCy Language, or a function from "
+                f"a text to its words, not {analyzer!r}"
+            )
+        settings = TextSettings(
+            spacy_model=analyzer if isinstance(analyzer, str) else "",
+            parts_of_speech=_words_in("parts_of_speech", vectorizer.parts_of_speech),
+            min_length=vectorizer.min_length,
+            extra_stop_words=_words_in("stop_words", vectorizer.stop_words),
+        )
+        return cls(analyzer, settings)
+
+    @property
+    def may_be_sent(self) -> bool:
+        """Whether other processes can do this."""
+        return isinstance(self._analyzer, str) or not hasattr(self._analyzer, "pipe_names")
+
+    def __call__(self, block: tuple[int, list[str]]) -> TokenBlock:
+        first, texts = block
+        if self.may_be_sent and callable(self._analyzer):
+            return _block_of_words(first, map(self._analyzer, texts))
+        annotator, stop_words = self._annotator()
+        articles = (Article(first + i, 0, "", "", "", "", "", text) for i, text in enumerate(texts))
+        return select(annotate_articles(articles, annotator, stop_words), self._settings)
+
+    def _annotator(self) -> tuple[Annotator, Iterable[str]]:
+        if not isinstance(self._analyzer, str):
+            return PlainAnnotator(self._analyzer), self._analyzer.Defaults.stop_words
+        if self._analyzer not in _loaded:
+            _loaded.clear()
+            _loaded[self._analyzer] = load_annotator(self._analyzer), stop_words_of(self._analyzer)
+        return _loaded[self._analyzer]
+
+
+_loaded: dict[str, tuple[Annotator, Iterable[str]]] = {}
+"""The model that was used last in this process."""
+
+
+def _always(_: str) -> bool:
+    return True
+
+
+def _words_in(name: str, value: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(value, str):
+        raise ValueError(f"{name} must be a list of words, not {value!r}")  # noqa: TRY004
+    return tuple(value)
+
+
+def _blocks_of(raw_documents: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield texts in blocks, with the number of the first; raise for what is no text."""
+    if isinstance(raw_documents, str):
+        raise ValueError("texts must be a list of strings, not one string")  # noqa: TRY004
+    block: list[str] = []
+    n_characters, n_before = 0, 0
+    for i, text in enumerate(raw_documents):
+        if not isinstance(text, str):
+            raise TypeError(f"text {i} is no string but {_short(text)}")
+        block.append(text)
+        n_characters += len(text)
+        if len(block) == TEXTS_OF_BLOCK or n_characters >= CHARACTERS_OF_BLOCK:
+            yield n_before, block
+            n_before, n_characters, block = i + 1, 0, []
+    if block:
+        yield n_before, block
+
+
+def _short(value: object) -> str:
+    return " ".join(islice(repr(value).split(), 8))[:60]
+
+
+def _block_of_words(first: int, texts: Iterable[Iterable[str]]) -> TokenBlock:
+    """Return the words of texts, each text as one run of neighbours."""
+    numbers: dict[str, int] = {}
+    places, start = [], [0]
+    for words in texts:
+        listed = [numbers.setdefault(word, len(numbers)) for word in words]
+        places += [*listed, BREAK] if listed else []
+        start.append(len(places))
+    words = sorted(numbers)
+    rank = np.empty(len(words) + 1, dtype=np.int32)
+    rank[[numbers[word] for word in words]] = np.arange(len(words))
+    rank[-1] = BREAK  # the place -1
+    ids = tuple(str(first + i) for i in range(len(start) - 1))
+    word_of = rank[np.array(places, dtype=np.int64)]
+    return TokenBlock(tuple(words), word_of, np.array(start, dtype=np.int64), ids, ids)
