@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import islice
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -153,27 +152,24 @@ class LemmaVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _pruning(self) -> Pruning:
-        most = self.max_features
-        for name, value in (("min_df", self.min_df), ("max_features", most)):
-            whole = isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
-            if not whole and (name == "min_df" or value is not None):
-                raise ValueError(f"{name} must be a whole number from 1 on, not {value!r}")
-        if not isinstance(self.max_df, Real) or not 0 < self.max_df <= 1:
-            raise ValueError(
-                f"max_df is a share of the texts, above 0 and at most 1: {self.max_df!r}"
-            )
-        return Pruning(int(self.min_df), float(self.max_df), most)
+        for name, value in (("min_df", self.min_df), ("max_features", self.max_features)):
+            if not isinstance(value, int) or isinstance(value, bool):
+                if name == "max_features" and value is None:
+                    continue
+                raise TypeError(f"{name} must be a whole number, not {value!r}")
+        return Pruning(self.min_df, self.max_df, self.max_features)
 
     def _counts(self, blocks: Iterable[TokenBlock]) -> sparse.csr_array:
         bags = BagsOfBlock(self.vocabulary_)
         counts = [bags(self.bigrams_.join(block)).counts for block in blocks]
         empty = sparse.csr_array((0, len(self.vocabulary_)), dtype=np.int32)
-        return sparse.vstack([empty, *counts], format="csr")
+        joined: sparse.csr_array = sparse.vstack([empty, *counts], format="csr")
+        return joined
 
     def _output(self, counts: sparse.csr_array) -> Any:
         if getattr(self, "_sklearn_output_config", {}).get("transform") != "pandas":
             return counts
-        import pandas as pd  # noqa: PLC0415 - only for those who have it
+        import pandas as pd  # type: ignore[import-untyped] # noqa: PLC0415 - who asks, has it
 
         return pd.DataFrame.sparse.from_spmatrix(counts, columns=list(self.vocabulary_))
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import wait
-from numbers import Integral
+from operator import index
 from typing import Any, Generic, TypeVar, cast
 
 from corpora.worker_note import working_on
@@ -39,11 +39,15 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
+    try:
+        number = index(n_jobs)
+    except TypeError:
+        number = None
+    if number is None or isinstance(n_jobs, bool):
         raise TypeError(f"n_jobs must be an integer or None, found {n_jobs!r}")
-    if n_jobs == 0:
+    if number == 0:
         raise ValueError("n_jobs = 0 has no meaning: give a number of threads, or -1 for all cores")
-    return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
+    return number if number > 0 else max(1, available_cores() + 1 + number)
 
 
 def ordered_map(
