@@ -18,8 +18,8 @@ import numpy as np
 from sklearn.decomposition import LatentDirichletAllocation
 
 from benchmarks.reference_counts import reference_counts
-from evaluation.completion import split_tokens
 from models import LDATopics, OnlineLDA
+from models.completion import split_tokens
 from models.variational.word_probability import log_word_probability
 
 if TYPE_CHECKING:

@@ -24,12 +24,12 @@ import numpy as np
 from scipy import sparse
 
 from evaluation.arrays import Bools, Floats
-from evaluation.completion import DEFAULT_SPLITS, split_tokens, with_data
 from evaluation.document_blocks import DocumentBlock, check_possible
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.exact import exact
 from evaluation.lda.left_to_right_sequential import left_to_right_sequential
 from evaluation.methods import fitted_topics, scoring_of
+from models.completion import DEFAULT_SPLITS, split_tokens, with_data
 from models.counts import checked_counts
 from models.gamma_poisson.tilted import TiltedTopics
 from models.seed import seed_from

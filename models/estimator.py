@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from models.checks import check_whole
-from models.counts import canonical_counts
+from models.completion import score_per_word
+from models.counts import canonical_counts, whole_numbers
 from models.family import Schedule
 
 if TYPE_CHECKING:
@@ -111,3 +112,24 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             dtype=[np.float64, np.int32, np.int64, np.float32],  # the first is for all others
         )
         return canonical_counts(sparse.csr_array(counts), type(self).__name__)
+
+
+class CompletingEstimator(TopicEstimator):
+    """Base of estimators whose topics predict half of a document from the other half."""
+
+    def score(self, X: Any, y: object = None) -> float:
+        """Return log p of a word of documents `X` (D, V), by document completion, in nats.
+
+        The words of a random half of each document are predicted from the other half, four times;
+        higher is better, and exp(-score) is their perplexity. With held-out documents it compares
+        numbers of topics and trainers: it is what `GridSearchCV` needs. The same documents are
+        always halved in the same way, and the score is that of `evaluation.log_likelihood` by
+        "completion" with `random_state=0`. A word that no topic has gets a millionth of the even
+        distribution; a fraction of a count is rounded as `models.counts` says. Raises
+        NotFittedError before the first `fit`, and ValueError as `transform`, or if no document has
+        a token.
+        """
+        del y
+        check_is_fitted(self, "state_")
+        counts = whole_numbers(self._check_counts(X, reset=False), None)
+        return score_per_word(self.topics_, counts, self.n_jobs)

@@ -85,6 +85,13 @@ class TopicWords:
         """Shapes (K,) of the Gamma prior of the topics' scores; None without such a prior."""
         return None
 
+    @property
+    def half(self) -> tuple[TopicWords, Floats] | None:
+        """The model of a random half of each document's tokens, and the distribution over words
+        (V, K) of a token of each topic; None if there is no such model.
+        """
+        return None
+
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
         """Return the topics (D, K) of documents (D, V): proportions, or scores of factors."""
         raise NotImplementedError

@@ -10,14 +10,12 @@ tokens, where Capdevila et al. 2018 (Sec. 3.2) sum over ∏_w binom(y_w + K - 1,
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
 from evaluation.arrays import Floats
-from evaluation.completion import completion
 from evaluation.convention import log_change, log_factorials
 from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
@@ -25,11 +23,6 @@ from evaluation.gamma_poisson.length import log_length_probability
 from models import GammaPoissonTopics
 
 Estimator = Callable[..., LikelihoodEstimate]
-
-_halves: WeakKeyDictionary[GammaPoissonTopics, tuple[GammaPoissonTopics, Floats]] = (
-    WeakKeyDictionary()
-)
-"""Models of half of a document, for the next block of documents."""
 
 
 def by_lda(method: Estimator) -> Estimator:
@@ -62,25 +55,3 @@ def log_factor_of_tokens(topics: GammaPoissonTopics, counts: sparse.csr_array) -
     """Return the same term (D,) for the log-probability of tokens in order, given their number."""
     factor = log_factor(topics, counts)
     return factor + log_change(topics, counts, "bag-and-length", "sequence", log_length_probability)
-
-
-def completion_by_thinning(
-    topics: GammaPoissonTopics, documents: DocumentBlock, **settings: Any
-) -> LikelihoodEstimate:
-    """Return log p of the second half of each document given the first, see `completion`.
-
-    The model sees documents of half the length: both halves have φ / 2. The expected share of a
-    topic in the tokens of the other half takes the place of θ̂, so that the words of that half are
-    scored and not their number, as by LDA.
-    """
-    return completion(topics, documents, half=_thinned_half, **settings)
-
-
-def _thinned_half(topics: GammaPoissonTopics) -> tuple[GammaPoissonTopics, Floats]:
-    """Return the model of half of a document's tokens, and each topic's distribution (V, K)."""
-    known = _halves.get(topics)
-    if known is None:
-        expected = topics.topic_word.sum(axis=1)  # a topic without words has no tokens either
-        per_token = topics.word_topic / np.where(expected > 0, expected, 1.0)
-        known = _halves[topics] = (topics.thinned(0.5), per_token)
-    return known

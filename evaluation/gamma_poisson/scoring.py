@@ -11,7 +11,7 @@ from scipy import sparse
 from evaluation.arrays import Bools, Floats, Ints, Ints32, Rng
 from evaluation.document_blocks import DocumentBlock
 from evaluation.family import AsLDA, Method, Scoring
-from evaluation.gamma_poisson.by_lda import by_lda, completion_by_thinning, log_factor_of_tokens
+from evaluation.gamma_poisson.by_lda import by_lda, log_factor_of_tokens
 from evaluation.gamma_poisson.direct_sampling import direct_sampling
 from evaluation.gamma_poisson.harmonic_mean import harmonic_mean
 from evaluation.gamma_poisson.left_to_right import left_to_right, left_to_right_exact
@@ -55,7 +55,7 @@ METHODS = (
         is_unbiased=True,
     ),
     _of_lda(lda.VARIATIONAL_BOUND),
-    replace(lda.COMPLETION, score=completion_by_thinning),
+    lda.COMPLETION,
     replace(lda.HARMONIC_MEAN, score=harmonic_mean),
 )
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evaluation.arrays import Bools, Floats
-from evaluation.completion import DEFAULT_SPLITS, completion
+from evaluation.completion import completion
 from evaluation.family import AsLDA, Method, Scoring, Validation
 from evaluation.lda.annealed import annealed
 from evaluation.lda.exact import checked_costs, exact
@@ -15,6 +15,7 @@ from evaluation.lda.left_to_right_sequential import left_to_right_sequential
 from evaluation.lda.mean_field import mean_field_is_1, mean_field_is_2
 from evaluation.lda.simulate import simulated_documents
 from evaluation.lda.variational_bound import variational_bound
+from models.completion import DEFAULT_SPLITS
 from models.lda.topics import LDATopics
 
 EXACT = Method(

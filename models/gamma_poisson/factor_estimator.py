@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from models.arrays import Floats
 from models.checks import check_number
-from models.estimator import TopicEstimator
+from models.estimator import CompletingEstimator
 from models.gamma_poisson.factor_state import FactorStep, KLNMFState
 from models.gamma_poisson.factor_updates import Rows, update_factor
 from models.parallel import effective_n_jobs
@@ -32,7 +32,7 @@ class Counts(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class FactorEstimator(TopicEstimator):
+class FactorEstimator(CompletingEstimator):
     """Base of estimators whose sweep updates Θ (D, K), then φ, and has an objective.
 
     Updates are overrelaxed (adaptive overrelaxation, Salakhutdinov & Roweis 2003): the factor of an

@@ -92,6 +92,17 @@ class GammaPoissonTopics(TopicWords):
             raise ValueError(f"share must be above 0 and at most 1, found {share}")
         return type(self)(share * self.topic_word, self.shape, self.probability)
 
+    @cached_property
+    def half(self) -> tuple[Self, Floats]:
+        """The model of half of a document's tokens, φ / 2, and each topic's distribution (V, K).
+
+        The expected share of a topic in the tokens of the other half takes the place of θ̂ in
+        document completion, so that the words of that half are scored and not their number, as by
+        LDA.
+        """
+        expected = self.topic_word.sum(axis=1)  # a topic without words has no tokens either
+        return self.thinned(0.5), self.word_topic / np.where(expected > 0, expected, 1.0)
+
     def transform(
         self,
         counts: Any,

@@ -10,7 +10,7 @@ from scipy import sparse
 from models.arrays import Floats, Ints, Ints32
 from models.counts import frozen_words, whole_numbers
 from models.dirichlet_prior import prior_vector
-from models.estimator import TopicEstimator
+from models.estimator import CompletingEstimator
 from models.gibbs.start import online_start, random_start
 from models.gibbs.state import SAMPLERS, GibbsLDAState, GibbsLDAStep, check_state
 from models.gibbs.sweep import GibbsSweeps
@@ -25,7 +25,7 @@ PARALLEL_FROM = 100_000  # Minimal number of tokens for which "auto" takes a par
 WORD_BLOCK = 512  # Words in a task when a sample is added to the sum
 
 
-class CollapsedGibbs(TopicEstimator):
+class CollapsedGibbs(CompletingEstimator):
     """Base of estimators whose state is a topic for each token."""
 
     eta: Any

@@ -19,7 +19,7 @@ from corpora.row_blocks import taken_rows, total_of
 from models.checks import check_number
 from models.counts import frozen_words
 from models.dirichlet_prior import check_priors, prior_vector
-from models.estimator import TopicEstimator
+from models.estimator import CompletingEstimator
 from models.family import Schedule
 from models.lda.bound import document_bound, topic_bound
 from models.lda.e_step import BatchStatistics, EStep, SubmitEStep, expected_counts, words_of
@@ -62,7 +62,7 @@ class _Begun(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class OnlineLDA(TopicEstimator):
+class OnlineLDA(CompletingEstimator):
     """LDA by online variational Bayes.
 
     It differs from the paper in one point: each visit of a document starts its fixed point from
@@ -273,13 +273,12 @@ class OnlineLDA(TopicEstimator):
         self._start(self._check_counts(X, reset=True), state)
         return self
 
-    def score(self, X: Any, y: object = None) -> float:
+    def variational_bound(self, X: Any) -> float:
         """Return the variational bound on log p of `X` (D, V) with topics unknown, in nats.
         E_q[log p(X, θ, z, φ)] - E_q[log q(θ, z, φ)], the sum of the bounds of documents and topics
-        (Hoffman, Blei & Bach 2010, eq. 4). For held-out documents prefer
-        `evaluation.log_likelihood`.
+        (Hoffman, Blei & Bach 2010, eq. 4). It is for the training documents: of others, see
+        `score` and `evaluation.log_likelihood`.
         """
-        del y
         check_is_fitted(self, "state_")
         counts, state = self._check_counts(X, reset=False), self.state_
         word_topic = state.topic_word_dirichlet.T

@@ -52,6 +52,11 @@ class LDATopics(TopicWords):
         share: Floats = self.alpha @ self.topic_word / self.alpha.sum()
         return share
 
+    @property
+    def half(self) -> tuple[Self, Floats]:
+        """The model itself, for half of a document, and its topics by word (V, K)."""
+        return self, self.word_topic
+
     def with_words(self, order: NDArray[np.intp]) -> Self:
         """Return the same model over its words in another order (V,)."""
         return type(self)(self.topic_word[:, order], self.alpha)

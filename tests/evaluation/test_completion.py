@@ -10,9 +10,10 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.stats import chisquare
 
-from evaluation.completion import DEFAULT_SPLITS, completion, split_tokens
+from evaluation.completion import completion
 from evaluation.document_blocks import DocumentBlock
 from models import LDATopics
+from models.completion import DEFAULT_SPLITS, split_tokens
 from tests.oracles import lda_likelihood
 
 

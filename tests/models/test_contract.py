@@ -16,7 +16,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from evaluation import log_likelihood
+from evaluation.methods import scoring_of
 from models import ModelFormatError, SavedModel, load_model, save_model
+from models.counts import whole_numbers
 from models.families import arrays_of, family_of, topics_of_arrays
 from models.saved import read_arrays, write_arrays
 from pipeline.training.checkpoint import Checkpoint
@@ -275,6 +278,37 @@ def test_fewer_documents_with_tokens_than_topics(case):
             topics = case.build(4).fit(given).topics_
             assert np.isfinite(topics.topic_word).all()
             assert_allclose(topics.proportions(given).sum(axis=1), 1.0)
+
+
+@EVERY_TRAINER
+def test_the_score_is_held_out_log_likelihood_a_word_by_completion(case):
+    can_be_completed = "completion" in scoring_of(fitted(case)).names
+    assert hasattr(fitted(case), "score") == can_be_completed
+    if not can_be_completed:
+        return
+    held_out = training_counts(25, seed=1)
+    expected = log_likelihood(fitted(case), held_out, "completion", random_state=0)
+    for counts in (held_out, held_out.toarray(), held_out.astype(float)):
+        assert fitted(case).score(counts) == pytest.approx(-expected.nats_per_word, rel=1e-13)
+    fractions = held_out * 0.75
+    assert fitted(case).score(fractions) == fitted(case).score(whole_numbers(fractions, None))
+    with pytest.raises(ValueError, match="no document has a token"):
+        fitted(case).score(held_out * 0)
+
+
+@EVERY_TRAINER
+def test_the_score_is_finite_for_words_that_were_never_seen(case):
+    if not hasattr(fitted(case), "score"):
+        return
+    seen = COUNTS.toarray()
+    seen[:, [3, 9]] = 0
+    estimator = case.build().fit(seen)
+    score, without = estimator.score(COUNTS), estimator.score(seen)
+    assert np.isfinite([score, without]).all()
+    assert score < without < 0
+    if not estimator.topics_.topic_word[:, 9].any():  # it costs the same, whatever the model
+        document = np.eye(1, 10, 9, dtype=int)
+        assert estimator.score(document) == pytest.approx(np.log(1e-6 / 10))
 
 
 # --- trainers: what is refused --------------------------------------------------------------------

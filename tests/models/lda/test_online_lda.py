@@ -83,7 +83,7 @@ def test_words_that_come_late_are_learned(eta, first_step_is_all):
     gained = model.topic_word_dirichlet_[:, 5:].sum()
     # ρ_1 · 40 documents · 15 tokens; what else there was has decayed
     assert gained >= (0.99 if first_step_is_all else 0.5) * model.state_.n_documents * 15 * 2**-0.7
-    assert np.isfinite(model.score(counts))
+    assert np.isfinite(model.variational_bound(counts))
 
 
 @pytest.mark.parametrize("eta", ["symmetric", 1e-3, 1e-5])
@@ -92,11 +92,11 @@ def test_small_priors_leave_everything_finite(eta, word_budget):
     counts = random_counts(n_words=900, rate=0.05)
     model = fitted_lambda(counts, eta=eta, word_budget=word_budget, learning_offset=0.0)
     assert np.isfinite(model.topic_word_dirichlet_).all()
-    assert np.isfinite(model.score(counts))
+    assert np.isfinite(model.variational_bound(counts))
     assert_allclose(model.transform(counts).sum(axis=1), 1.0)
 
 
-def test_score_is_the_naive_bound():
+def test_the_bound_is_the_naive_one():
     counts = random_counts(n_docs=8)
     model = fitted_lambda(counts, max_e_iterations=500, e_tolerance=1e-10, word_budget=9)
     state, elog = model.state_, elog_of(model.topic_word_dirichlet_)
@@ -105,7 +105,7 @@ def test_score_is_the_naive_bound():
         start = state.alpha + document.sum() / 3
         gamma = online_vb.infer_document(document, np.exp(elog), state.alpha, start, 500, 1e-10)
         expected += online_vb.document_bound(document, elog, state.alpha, gamma)
-    assert model.score(counts) == pytest.approx(expected, rel=1e-9)
+    assert model.variational_bound(counts) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("word_budget", [0, 1, 4, 11])
@@ -193,7 +193,7 @@ def test_block_topics_are_found(seed):
     counts = np.kron(np.eye(3, dtype=int), np.full((20, 3), 4))
     settings = {"batch_size": 15, "n_passes": 20, "learning_offset": 1.0}
     starts = (OnlineLDA(3, random_state=6 * seed + i, **settings).fit(counts) for i in range(6))
-    model = max(starts, key=lambda model: model.score(counts))
+    model = max(starts, key=lambda model: model.variational_bound(counts))
     found = {tuple(sorted(row)) for row in model.topics_.top_words(3).tolist()}
     assert found == {(0, 1, 2), (3, 4, 5), (6, 7, 8)}
     assert (model.transform(counts).max(axis=1) > 0.9).all()

@@ -20,7 +20,7 @@ def test_batch_bound_never_falls(seed, settings):
     topic_word = np.random.default_rng(seed).dirichlet(np.full(30, 0.1), 3)
     counts, _ = simulated_documents(topic_word, 0.3, 60, 25, np.random.default_rng(seed))
     model = OnlineLDA(3, batch_size=60, n_passes=25, random_state=seed, **CONVERGED, **settings)
-    scores = [model.score(counts) for _ in model.iterate(counts)]
+    scores = [model.variational_bound(counts) for _ in model.iterate(counts)]
     assert np.diff(scores).min() > -1e-9 * abs(scores[0])
     assert scores[-1] > scores[0] + 10
 
@@ -83,7 +83,7 @@ def test_learned_alpha_stays_positive_where_documents_are_of_one_topic_each():
     for _ in model.iterate(counts):
         assert (model.state_.alpha > 0).all()
         assert np.isfinite(model.topic_word_dirichlet_).all()
-    assert np.isfinite(model.score(counts))
+    assert np.isfinite(model.variational_bound(counts))
 
 
 SLOW = [pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2)]
@@ -105,8 +105,8 @@ def test_learned_priors_raise_the_bound(seed):
     plain = OnlineLDA(**settings, alpha="symmetric", eta="symmetric").fit(counts)
     alpha = OnlineLDA(**settings, alpha="learned", eta="symmetric").fit(counts)
     eta = OnlineLDA(**settings, alpha="symmetric", eta="learned").fit(counts)
-    assert alpha.score(counts) > plain.score(counts) + 50
-    assert eta.score(counts) > plain.score(counts) + 50
+    assert alpha.variational_bound(counts) > plain.variational_bound(counts) + 50
+    assert eta.variational_bound(counts) > plain.variational_bound(counts) + 50
     assert len(set(eta.state_.eta)) == 1
     assert eta.state_.eta[0] > 1 / 40
 
@@ -125,4 +125,4 @@ def test_learning_where_there_is_nothing_to_learn(shape, n_topics):
     model = OnlineLDA(n_topics, alpha="learned", eta="learned", random_state=0).fit(counts)
     assert np.isfinite(model.topic_word_dirichlet_).all()
     assert (model.topic_word_dirichlet_ > 0).all()
-    assert np.isfinite(model.score(counts))
+    assert np.isfinite(model.variational_bound(counts))

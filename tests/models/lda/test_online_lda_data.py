@@ -32,7 +32,7 @@ def test_odd_data_gives_a_model(counts, n_topics):
     model = OnlineLDA(n_topics, n_passes=3, random_state=0).fit(counts)
     assert np.isfinite(model.topic_word_dirichlet_).all()
     assert (model.topic_word_dirichlet_ > 0).all()
-    assert np.isfinite(model.score(counts))
+    assert np.isfinite(model.variational_bound(counts))
     assert_allclose(model.transform(counts).sum(axis=1), 1.0)
 
 
