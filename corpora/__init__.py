@@ -1,5 +1,7 @@
 """Articles → tokens → bags of words: stores, readers, the text stage, formats and splits."""
 
+from typing import TYPE_CHECKING, Any
+
 from corpora.articles.article import Article
 from corpora.articles.export import export_articles
 from corpora.articles.store import ArticleStore
@@ -32,6 +34,9 @@ from corpora.tokens.spacy_model import find_model, load_model, stop_words_of
 from corpora.tokens.store import TokenStore
 from corpora.vocabulary import Pruning, learn_vocabulary
 
+if TYPE_CHECKING:
+    from corpora.lemma_vectorizer import LemmaVectorizer
+
 __all__ = [
     "AnnotatedArticles",
     "Annotation",
@@ -43,6 +48,7 @@ __all__ = [
     "Corpus",
     "CorpusFormatError",
     "EmptyVocabularyError",
+    "LemmaVectorizer",
     "MissingExtraError",
     "MissingModelError",
     "PlainAnnotator",
@@ -74,3 +80,12 @@ __all__ = [
     "write_corpus",
     "writer_lock",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs scikit-learn when it is first asked for."""
+    if name != "LemmaVectorizer":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from corpora.lemma_vectorizer import LemmaVectorizer  # noqa: PLC0415
+
+    return globals().setdefault(name, LemmaVectorizer)

@@ -8,13 +8,14 @@ import spacy
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils import estimator_checks
 
 from corpora import (
     ArticleStore,
     Bigrams,
     Corpus,
     EmptyVocabularyError,
+    LemmaVectorizer,
     MissingModelError,
     Pruning,
     TextSettings,
@@ -22,11 +23,24 @@ from corpora import (
     learn_vocabulary,
 )
 from corpora.articles.article import Article
-from corpora.lemma_vectorizer import LemmaVectorizer
 from corpora.tokens.bigrams import PairsOfBlock
 from corpora.tokens.spacy_model import find_model
 from models import GibbsLDA
 
+CHECKS = [
+    estimator_checks.check_estimator_cloneable,
+    estimator_checks.check_estimator_repr,
+    estimator_checks.check_estimator_tags_renamed,
+    estimator_checks.check_get_feature_names_out_error,
+    estimator_checks.check_get_params_invariance,
+    estimator_checks.check_mixin_order,
+    estimator_checks.check_no_attributes_set_in_init,
+    estimator_checks.check_parameters_default_constructible,
+    estimator_checks.check_set_params,
+    estimator_checks.check_valid_tag_types,
+]
+"""The checks of scikit-learn that make no arrays of numbers: `check_estimator` skips all of them
+for estimators of texts."""
 TEXTS = [
     "The cats were chasing two mice, and the mice ran.",
     "Dogs chase cats. New York has dogs!",
@@ -76,7 +90,8 @@ def test_counts_are_those_of_the_text_stage(fitted, tmp_path):
 
 
 def test_it_is_an_estimator_of_scikit_learn():
-    check_estimator(LemmaVectorizer(min_df=1))
+    for check in CHECKS:
+        check("LemmaVectorizer", LemmaVectorizer(min_df=1))
     again = clone(LemmaVectorizer(**SETTINGS))
     assert again.get_params()["min_df"] == 3
     with pytest.raises(NotFittedError):

@@ -27,6 +27,8 @@ def test_renamed_classes_are_there_by_their_former_names():
 @pytest.mark.parametrize(
     ("code", "unused"),
     [
+        ("import corpora; from corpora import ArticleStore", "sklearn"),
+        ("from corpora import LemmaVectorizer, Corpus", ""),
         ("import evaluation", "numba scipy sklearn models.topics"),
         ("from models import load_model", "sklearn networkx models.allocation"),
         ("from evaluation import log_likelihood", "sklearn scipy.stats evaluation.allocation"),
