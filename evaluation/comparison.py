@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.estimate import LikelihoodEstimate, error_of_ratio
+from models.html_table import html_table
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,26 @@ class Comparison:
     def between(self, first: str, second: str) -> PairedDifference:
         """Return the difference of model `first` from model `second`."""
         return paired_difference(self.estimates[first], self.estimates[second])
+
+    def _repr_html_(self) -> str:
+        """Return a plain table of the models, for notebooks: the best first."""
+        rows = []
+        by_perplexity = sorted(self.estimates, key=lambda name: self.estimates[name].nats_per_word)
+        for name in (self.best, *(each for each in by_perplexity if each != self.best)):
+            estimate, against = self.estimates[name], self.against_best.get(name)
+            rows.append(
+                (
+                    name,
+                    f"{estimate.perplexity:,.2f}",
+                    f"{estimate.nats_per_word:.4f}",
+                    "best" if against is None else f"{against.nats_per_word:.4f}",
+                    "" if against is None else f"{against.standard_error:.4f}",
+                    "" if against is None else f"{against.z:.1f}",
+                )
+            )
+        header = ("model", "perplexity", "nats per word", "behind the best", "standard error", "z")
+        first = self.estimates[self.best]
+        return html_table(header, rows, f"{first.method}, {first.n_documents:,} documents")
 
 
 def compare(estimates: Mapping[str, LikelihoodEstimate]) -> Comparison:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
+from models.html_table import html_table
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -215,6 +217,28 @@ class LikelihoodEstimate:
     def perplexity_standard_error(self) -> float:
         """Standard error of `perplexity` over documents, to first order."""
         return self.perplexity * self.nats_per_word_standard_error
+
+    def _repr_html_(self) -> str:
+        """Return a plain table of the totals, for notebooks."""
+        rows = [
+            ("perplexity", f"{self.perplexity:,.2f}", f"{self.perplexity_standard_error:,.2f}"),
+            (
+                "nats per word",
+                f"{self.nats_per_word:.4f}",
+                f"{self.nats_per_word_standard_error:.4f}",
+            ),
+            (
+                "log-probability, nats",
+                f"{self.total:,.1f}",
+                f"{self.monte_carlo_standard_error:,.1f} (sampling alone)",
+            ),
+            ("documents", f"{self.n_documents:,}", ""),
+            ("tokens", f"{self.total_tokens:,}", ""),
+        ]
+        caption = f"{self.method}, {self.convention}, {self.direction}"
+        return html_table(
+            ("", "value", "standard error"), rows, "; ".join((caption, *self.warnings))
+        )
 
     def by_group(self, groups: Sequence[str]) -> LikelihoodEstimate:
         """Return the estimate with documents of a group summed, such as the sections of an article.

@@ -1,9 +1,15 @@
-"""Progress on stderr: a bar with rate and time left, or a line now and then without a terminal."""
+"""Progress on stderr: a bar with rate and time left, or a line now and then without a terminal.
+
+Notebooks show the bar of `tqdm.auto`. From Python without a command, bars are shown by `bars`.
+"""
 
 import logging
 import sys
 import time
-from typing import Self
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Self
 
 from tqdm import tqdm
 
@@ -13,14 +19,36 @@ DELAY = 2.0  # Seconds before a stage shows a bar: short stages stay silent
 LINE_EVERY = 15.0  # Seconds between two lines if stderr is no terminal
 WAITING_LINE_EVERY = 300.0  # Seconds between two lines while waiting
 
+_bars: ContextVar[bool | None] = ContextVar("bars", default=None)
+"""Whether bars are shown; None: if messages of this package are."""
+
+
+@contextmanager
+def bars(*, shown: bool) -> Iterator[None]:
+    """Show bars within the block, or none, whatever becomes of messages."""
+    token = _bars.set(shown)
+    try:
+        yield
+    finally:
+        _bars.reset(token)
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")  # imported by every kernel
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell is not None and getattr(shell, "kernel", None) is not None
+
 
 class Progress:
     """Progress of one stage: a context manager with `update`."""
 
     def __init__(self, stage: str, total: float | None, unit: str, initial: float = 0) -> None:
         self._stage, self._unit = stage, unit
-        self._quiet = not logger.isEnabledFor(logging.INFO)
-        self._bar = tqdm(
+        shown = _bars.get()
+        self._quiet = not (logger.isEnabledFor(logging.INFO) if shown is None else shown)
+        is_notebook = in_notebook()
+        self._bar = _bar_class(is_notebook)(
             total=total,
             initial=initial,
             desc=stage,
@@ -28,7 +56,7 @@ class Progress:
             unit_scale=_is_scaled(total),
             delay=DELAY,
             file=sys.stderr,
-            disable=self._quiet or not sys.stderr.isatty(),
+            disable=self._quiet or not (is_notebook or sys.stderr.isatty()),
         )
         self._n, self._initial, self._total, self._note = initial, initial, total, ""
         self._started = time.monotonic()
@@ -81,6 +109,14 @@ class Progress:
                 "{n_fmt} of {total_fmt}{unit}, {rate_fmt}, {elapsed} < {remaining}{postfix}",
             )
         )
+
+
+def _bar_class(is_notebook: bool) -> Any:
+    if not is_notebook:
+        return tqdm
+    from tqdm.auto import tqdm as bar_of_notebook  # noqa: PLC0415 - imports asyncio
+
+    return bar_of_notebook
 
 
 def _is_scaled(total: float | None) -> bool:

@@ -158,3 +158,17 @@ def test_the_error_holds_that_of_sampling():
     relative = 4 / math.sqrt(2 * (n - 1))  # four standard errors of a standard deviation
     assert values.std(ddof=1) == pytest.approx(errors.mean(), rel=relative)
     assert values.std(ddof=1) != pytest.approx(without.mean(), rel=relative)
+
+
+def test_a_notebook_shows_the_best_model_first_and_names_escaped():
+    n_tokens = np.array([10, 20, 30])
+    estimates = {
+        name: LikelihoodEstimate.deterministic(-n_tokens * nats, n_tokens, "exact", "exact")
+        for name, nats in {"<worst>": np.array([3.0, 4.0, 5.0]), "best": 1.5, "middle": 2.0}.items()
+    }
+    shown = compare(estimates)._repr_html_()
+    places = [shown.index(name) for name in (">best<", ">middle<", ">&lt;worst&gt;<")]
+    assert places == sorted(places)
+    assert f"{np.exp(1.5):,.2f}" in shown
+    assert ">0.5000<" in shown
+    assert "exact, 3 documents" in shown

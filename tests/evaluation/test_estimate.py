@@ -144,3 +144,28 @@ def test_groups_of_one_document_are_the_documents(rows, data):
     labels = data.draw(st.lists(st.sampled_from("abc"), min_size=len(rows), max_size=len(rows)))
     assert found.by_group(labels).total == pytest.approx(found.total)
     assert found.by_group(labels).total_tokens == found.total_tokens
+
+
+def test_a_notebook_shows_the_totals_with_their_errors_and_warnings():
+    estimate = LikelihoodEstimate(
+        np.array([-10.0, -22.0, -31.0]),
+        np.array([0.1, 0.2, 0.2]),
+        np.array([2, 4, 6]),
+        "a <method>",
+        "sequence",
+        "unbiased",
+        effective_sample_size=np.array([2.0, 9.0, 9.0]),
+        n_samples=np.array([20, 20, 20]),
+    )
+    shown = estimate._repr_html_()
+    assert "a &lt;method&gt;, sequence, unbiased; 1 of 3 documents" in shown
+    for figure in (
+        f"{np.exp(63 / 12):,.2f}",
+        f"{estimate.perplexity_standard_error:,.2f}",
+        f"{63 / 12:.4f}",
+        "-63.0",
+        "0.3 (sampling alone)",
+        ">3</td>",
+        ">12</td>",
+    ):
+        assert figure in shown

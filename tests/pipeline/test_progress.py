@@ -12,7 +12,7 @@ import pytest
 
 import pipeline.progress as progress_module
 from pipeline.cli import _configure_logging
-from pipeline.progress import Progress
+from pipeline.progress import Progress, bars
 from tests.pipeline.support import TINY, TINY_GIBBS, call, logging_restored, session_of, wait_until
 
 SLOW_TRAINING = """
@@ -129,3 +129,34 @@ def test_a_stage_over_two_seconds_under_a_pseudo_terminal(tiny, quiet):
         assert b"\rtraining:" in written
         assert b" documents/s" in written
         assert written.endswith(b"\r\n")
+
+
+def shown_to_python(stream, *, shown):
+    with (
+        mock.patch.object(sys, "stderr", stream),
+        mock.patch.object(progress_module, "DELAY", 0.0),
+        bars(shown=shown),
+        Progress("digging", 10, "holes") as progress,
+    ):
+        progress.update(10)
+    return stream.getvalue()
+
+
+def test_python_gets_a_bar_without_messages_and_none_if_it_wants_none():
+    assert "10/10" in shown_to_python(Terminal(), shown=True)
+    assert shown_to_python(Terminal(), shown=False) == ""
+    assert shown_to_python(io.StringIO(), shown=True) == ""  # no terminal
+    with mock.patch.object(sys, "stderr", Terminal()) as stream, Progress("digging", 10, "holes"):
+        assert stream.getvalue() == ""
+
+
+def test_a_notebook_gets_the_bar_of_tqdm_auto():
+    kernel = mock.Mock()
+    kernel.get_ipython.return_value.kernel = object()
+    with mock.patch.dict(sys.modules, {"IPython": kernel}), mock.patch("tqdm.auto.tqdm") as bar:
+        shown_to_python(io.StringIO(), shown=True)
+        assert bar.call_args.kwargs["disable"] is False
+        shown_to_python(io.StringIO(), shown=False)
+        assert bar.call_args.kwargs["disable"] is True
+        kernel.get_ipython.return_value.kernel = None  # IPython in a terminal
+        assert shown_to_python(io.StringIO(), shown=True) == ""
