@@ -13,6 +13,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from multiprocessing import connection as pipes
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
+from types import ModuleType
 from typing import Any, cast
 
 from corpora.worker_note import WorkerNote, keep_note
@@ -53,7 +55,7 @@ class Worker:
         # A daemon does not keep this process from ending while the generator still exists.
         self._process = spawn.Process(target=_work, args=(far_end, self.note), daemon=True)
         resource_tracker.ensure_running()  # its start unblocks SIGINT, so not while workers start
-        with _sigint_blocked():
+        with _sigint_blocked(), _main_module_for(setup):
             self._process.start()
         far_end.close()  # an open copy here would keep the stream from ending
         self._write(setup)
@@ -109,6 +111,20 @@ def _sigint_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, former)
+
+
+@contextmanager
+def _main_module_for(setup: memoryview) -> Iterator[None]:
+    """Workers started in this block do not run the main module of this process first, which would
+    be a user's script again, unless something in `setup` is defined there.
+    """
+    main = sys.modules["__main__"]
+    if b"__main__" not in bytes(setup):
+        sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 # In a worker

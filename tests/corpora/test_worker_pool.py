@@ -221,3 +221,27 @@ def test_ctrl_c_is_answered_by_the_parent_alone(tmp_path):
     output, errors = parent.communicate(timeout=120)
     assert (output.splitlines()[-1], errors) == ("interrupted", "")
     wait_until_dead(workers)
+
+
+@pytest.mark.parametrize(
+    ("function", "n_runs"),
+    [("from tests.corpora.worker_tasks import slow_square as square", 1), ("", 3)],
+)
+def test_workers_run_a_script_again_only_if_they_need_its_functions(tmp_path, function, n_runs):
+    script = tmp_path / "script.py"
+    own = "def square(x):\n    return x * x\n"
+    guard = "" if function else "if __name__ == '__main__':\n    "
+    script.write_text(
+        f"from corpora.worker_pool import ordered_map\n{function or own}\nprint('begun')\n"
+        f"{guard}print(sum(ordered_map(square, range(4), 2)))\n"
+    )
+    outcome = subprocess.run(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert outcome.stderr == ""
+    assert sorted(outcome.stdout.split()) == ["14", *["begun"] * n_runs]
