@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +48,39 @@ COLUMNS = (
 """Columns of --per-document."""
 
 
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of the same documents by several models."""
+
+    settings: EvaluateSettings  # With the method that was decided
+    models: Sequence[LoadedModel]
+    documents: HeldOut
+    words: tuple[str, ...]  # Words that every model knows: those that are scored
+    estimates: dict[str, LikelihoodEstimate]  # By name of the model, for each document
+
+    @property
+    def by_article(self) -> dict[str, LikelihoodEstimate]:
+        """Estimates for each article, the unit of standard errors.
+
+        Sections of an article are not independent.
+        """
+        articles = self.documents.article_of
+        return {name: estimate.by_group(articles) for name, estimate in self.estimates.items()}
+
+
 def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]:
     """Score held-out documents by each model, and compare the models.
 
     Documents are the articles of a store, counts in a file, or the test part of the first run. Only
     words that every model knows are scored.
+    """
+    return _result(scores_of(settings, names))
+
+
+def scores_of(settings: EvaluateSettings, names: Sequence[str]) -> Scores:
+    """Return the scores of held-out documents by each model; see `evaluate`.
+
+    Raises UsageError if no document has a word to score.
     """
     _check(settings, names)
     models = [_loaded(settings, name) for name in names]
@@ -62,42 +90,35 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
     _check_families(settings, models)
     runs = [each.run for each in models if each.run is not None]
     n_threads = effective_n_jobs(settings.threads)
-    with ExitStack() as until_the_end:
-        with cluster_of(settings.cluster) as cluster:
-            runs_first = sorted(models, key=lambda each: each.run is None)
-            words = tuple(dict.fromkeys(w for each in runs_first for w in each.model.vocabulary))
-            documents = held_out(settings, runs, words, n_threads, cluster)
-            models = _with_words(models, documents, settings)
-            words = scored_words(models, documents)
-            logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
-            known = PartialScores(settings, [each.model for each in models], documents, words)
-            if known.n_known:
-                logger.info("%s of the scores are there from before", f"{known.n_known:,}")
-            until_the_end.enter_context(known.saved())
-            estimates = score_all(settings, models, documents, words, n_threads, cluster, known)
-            log_warnings(estimates)
-        return _result(settings, models, documents, words, estimates)
-
-
-def _result(
-    settings: EvaluateSettings,
-    models: Sequence[LoadedModel],
-    documents: HeldOut,
-    words: tuple[str, ...],
-    estimates: dict[str, LikelihoodEstimate],
-) -> dict[str, Any]:
-    # Sections of an article are not independent: the article is the unit of the standard error.
-    articles = documents.article_of
-    by_article = {name: estimate.by_group(articles) for name, estimate in estimates.items()}
-    first, first_by_article = estimates[models[0].name], by_article[models[0].name]
-    if not first.n_documents:
+    with ExitStack() as until_the_end, cluster_of(settings.cluster) as cluster:
+        runs_first = sorted(models, key=lambda each: each.run is None)
+        words = tuple(dict.fromkeys(w for each in runs_first for w in each.model.vocabulary))
+        documents = held_out(settings, runs, words, n_threads, cluster)
+        models = _with_words(models, documents, settings)
+        words = scored_words(models, documents)
+        logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
+        known = PartialScores(settings, [each.model for each in models], documents, words)
+        if known.n_known:
+            logger.info("%s of the scores are there from before", f"{known.n_known:,}")
+        until_the_end.enter_context(known.saved())
+        estimates = score_all(settings, models, documents, words, n_threads, cluster, known)
+        log_warnings(estimates)
+    if not estimates[models[0].name].n_documents:
         raise UsageError(
             f"{documents.source} has no document that training did not see and that holds a word "
             "of the model's vocabulary: give other documents, --articles or --counts, or train "
             "with a larger --test share"
         )
+    return Scores(settings, models, documents, words, estimates)
+
+
+def _result(scores: Scores) -> dict[str, Any]:
+    settings, models, documents = scores.settings, scores.models, scores.documents
+    words, estimates, by_article = scores.words, scores.estimates, scores.by_article
+    first, first_by_article = estimates[models[0].name], by_article[models[0].name]
     if settings.per_document:
         _write_documents(settings.per_document, documents, estimates)
+    articles = documents.article_of
     has_sections = len(set(articles)) < len(articles)
     result: dict[str, Any] = {
         "scored": documents.source,
