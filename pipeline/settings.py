@@ -387,7 +387,7 @@ class TopicsSettings:
     """`python -m pipeline topics`."""
 
     GROUPS: ClassVar[Groups] = {
-        "topics": ("words", "runs"),
+        "topics": ("words", "runs", "threads"),
         "dependencies": ("dependencies", "by", "picture"),
     }
 
@@ -405,6 +405,7 @@ class TopicsSettings:
         "", "folder for a drawing of dependencies: dependencies.svg, .png", metavar="DIR"
     )
     runs: str = setting("runs", "folder of runs", metavar="DIR")
+    threads: int = setting(-1, "threads for --documents; -1: one for each core", metavar="N")
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ def add(commands: Any) -> None:
         dest="target_format",
         default="",
         metavar="FORMAT",
-        help=f"format of B: {FORMATS}; of a run also mallet-topic-keys, mallet-doc-topics",
+        help=f"format of B: {FORMATS}; of a run also mallet-topic-keys, mallet-doc-topics, "
+        "mallet-state",
     )
     parser.add_argument(
         "--vocabulary",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.formats import (
     DocTopics,
-    NotReplaceableError,
     TopicKeys,
     UnknownFormatError,
     check_file_target,
@@ -19,9 +19,11 @@ from corpora.formats import (
     read_corpus,
     write_corpus,
     write_doc_topics,
+    write_mallet_state,
     write_topic_keys,
 )
 from pipeline.errors import UsageError
+from pipeline.exports.targets import name_is_taken
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,9 +60,7 @@ def convert(asked: Conversion) -> dict[str, Any]:
     except UnknownFormatError as error:
         raise UsageError(f"{error}; --from and --to name formats") from error
     except FileExistsError as error:
-        is_final = asked.force or isinstance(error, NotReplaceableError)
-        hint = "choose another name" if is_final else "choose another name, or --force"
-        raise UsageError(f"{error}: {hint}") from error
+        raise name_is_taken(error, force=asked.force) from error
 
 
 def _convert_corpus(asked: Conversion, source: str, source_format: str) -> dict[str, Any]:
@@ -99,6 +99,7 @@ def _convert_run(asked: Conversion) -> dict[str, Any]:
     loaded = LoadedRun(RunDirectory(Path(asked.source)))
     run = loaded.directory
     run.provenance()
+    asked = replace(asked, target_format=_format_of_target(asked))
     writing = RUN_OUTPUTS.get(asked.target_format)
     if writing is None:
         if not run.has_corpus:
@@ -113,20 +114,26 @@ def _convert_run(asked: Conversion) -> dict[str, Any]:
     return {**paths, "from": "run", "to": asked.target_format, **sizes}
 
 
+def _format_of_target(asked: Conversion) -> str:
+    """Name of the format that is asked for, or a run's own format that the file name tells."""
+    if asked.target_format:
+        return asked.target_format
+    with suppress(UnknownFormatError):
+        told = format_of(asked.target).name
+        return told if told in RUN_OUTPUTS else ""
+    return ""
+
+
 def _write_keys(run: LoadedRun, target: str) -> dict[str, int]:
     # Imported here: estimators import numba.
-    from evaluation.methods import scoring_of  # noqa: PLC0415
+    from pipeline.exports.as_lda import lda_of  # noqa: PLC0415
 
-    model = run.model
-    as_lda = scoring_of(model.topics).as_lda
-    seen_as = None if as_lda is None else as_lda(model.topics)
-    if seen_as is None or seen_as.log_factor is not None:
-        raise UsageError(f"{run.name} is no LDA, whose alpha is in topic keys")
+    model, lda = run.model, lda_of(run, "whose alpha is in topic keys")
     words = tuple(
         tuple(model.vocabulary[w] for w in row)
         for row in model.topics.top_words(KEY_WORDS).tolist()
     )
-    write_topic_keys(TopicKeys(seen_as.topics.alpha, words), target)
+    write_topic_keys(TopicKeys(lda.alpha, words), target)
     return {"topics": model.topics.n_topics}
 
 
@@ -137,8 +144,19 @@ def _write_proportions(run: LoadedRun, target: str) -> dict[str, int]:
     return {"documents": corpus.n_docs, "tokens": corpus.n_tokens, "topics": model.topics.n_topics}
 
 
+def _write_state(run: LoadedRun, target: str) -> dict[str, int]:
+    # Imported here: models import numba.
+    from pipeline.exports.sampled_tokens import mallet_state  # noqa: PLC0415
+
+    state = mallet_state(run)
+    write_mallet_state(state, target)
+    sizes = {"documents": len(state.sources), "words": len(state.vocabulary)}
+    return {**sizes, "tokens": len(state.doc_of), "topics": state.n_topics}
+
+
 RUN_OUTPUTS: dict[str, Callable[[LoadedRun, str], dict[str, int]]] = {
     "mallet-topic-keys": _write_keys,
     "mallet-doc-topics": _write_proportions,
+    "mallet-state": _write_state,
 }
 """Formats of a run besides those of a corpus, with their writers."""

@@ -4,7 +4,7 @@ import logging
 import textwrap
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,13 +15,19 @@ from pipeline.runs.word_dependencies import N_DEPENDENCIES, strongest_dependenci
 from pipeline.setting_sources import check_least
 from pipeline.settings import TopicsSettings
 
+if TYPE_CHECKING:
+    from pipeline.exports.files import Files
+
 logger = logging.getLogger(__name__)
 
 WIDTH = 100  # Longest line of dependencies, in columns
 
 
-def topics(settings: TopicsSettings, run_name: str) -> dict[str, Any]:
-    """Return top words, prevalence and dependencies of each topic of a finished run."""
+def topics(settings: TopicsSettings, run_name: str, files: "Files | None" = None) -> dict[str, Any]:
+    """Return top words, prevalence and dependencies of each topic of a finished run.
+
+    `files` are written for other tools; the result then has their names and sizes.
+    """
     check_least(settings, words=1)
     if settings.dependencies < 0:
         raise UsageError(
@@ -29,12 +35,16 @@ def topics(settings: TopicsSettings, run_name: str) -> dict[str, Any]:
         )
     if settings.picture and not settings.dependencies:
         raise UsageError("--picture draws dependencies: --dependencies must be at least 1 for it")
+    if files is not None:
+        files.check()
     run = LoadedRun.find(settings.runs, run_name)
     model = run.model
     rows = topic_rows(model, settings.words, settings.dependencies, settings.by)
-    result = {"run": run.name, "topics": rows}
+    result: dict[str, Any] = {"run": run.name, "topics": rows}
     if settings.picture:
         result["pictures"] = _draw(model, rows, run.name, Path(settings.picture))
+    if files is not None and files.named:
+        result["files"] = files.write(run)
     return result
 
 

@@ -1,0 +1,154 @@
+"""Table of the topics of documents, a row for each document, in memory of a block of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corpora import part_of
+from corpora.array_file import release
+from corpora.errors import MissingExtraError
+from corpora.files import atomic_write
+from corpora.row_blocks import row_blocks
+from corpora.string_column import StringColumn
+from models.parallel import effective_n_jobs
+from pipeline.errors import UsageError
+from pipeline.exports.csv_file import described_endings, is_csv, open_csv
+from pipeline.exports.topics_table import warn_of_apostrophes
+from pipeline.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from corpora.files import PathLike
+    from models.arrays import Floats
+    from pipeline.runs.loaded_run import LoadedRun
+
+COLUMNS = ("id", "title", "part", "tokens")
+"""Columns before `topic_0`, `topic_1`, …"""
+
+
+@dataclass(frozen=True)
+class DocumentBlock:
+    """Some documents, one after the other in the run's corpus."""
+
+    ids: Sequence[str]
+    titles: Sequence[str]
+    parts: tuple[str, ...]  # "train", "validation" or "test"
+    n_tokens: NDArray[np.int64]  # (n,), tokens that are in the vocabulary
+    shares: Floats  # (n, K), rows sum to 1
+
+
+def document_columns(n_topics: int) -> tuple[str, ...]:
+    """Return the names of all columns."""
+    return (*COLUMNS, *(f"topic_{k}" for k in range(n_topics)))
+
+
+def document_blocks(run: LoadedRun, n_jobs: int = -1) -> Iterator[DocumentBlock]:
+    """Yield all documents of a run with the shares of topics in each, a block at a time.
+
+    The number of threads `n_jobs` changes no bit. A document without tokens has the shares that
+    the prior gives it.
+    """
+    corpus, settings, topics = run.corpus, run.settings, run.model.topics
+    ids, titles = StringColumn.of(corpus.doc_ids), StringColumn.of(corpus.titles)
+    n_threads = effective_n_jobs(n_jobs)
+    for first, counts in row_blocks(corpus.counts):
+        some = slice(first, first + counts.shape[0])
+        yield DocumentBlock(
+            ids[some],
+            titles[some],
+            tuple(part_of(each, settings.validation, settings.test) for each in ids[some]),
+            np.asarray(counts.sum(axis=1, dtype=np.int64)).ravel(),
+            topics.proportions(counts, n_jobs=n_threads),
+        )
+        release(ids.data, titles.data)
+
+
+def check_documents_path(path: PathLike) -> None:
+    """Raise UsageError if the name does not tell a format; MissingExtraError without pyarrow."""
+    if _is_parquet(path):
+        _pyarrow()
+    elif not is_csv(path):
+        raise UsageError(
+            f"the name {path} does not give the format: it must end in .parquet, or in "
+            f"{described_endings()}"
+        )
+
+
+def write_documents(run: LoadedRun, path: PathLike, n_jobs: int = -1) -> dict[str, int]:
+    """Write the table as CSV, TSV or Parquet, as the name ends, and return its sizes.
+
+    The file appears whole or not at all; a block of documents is in memory at a time. Parquet holds
+    texts as they are, CSV as `pipeline.exports.csv_file` says. Raises UsageError if the name does
+    not tell a format; MissingExtraError if Parquet is asked for without pyarrow; OSError if the
+    file cannot be written.
+    """
+    check_documents_path(path)
+    n_topics, n_docs = run.model.topics.n_topics, run.corpus.n_docs
+    with Progress("topics of documents", n_docs, "documents") as progress:
+        blocks = _counted(document_blocks(run, n_jobs), progress)
+        if _is_parquet(path):
+            _write_parquet(blocks, path, n_topics)
+        else:
+            _write_csv(blocks, path, n_topics)
+    return {"documents": n_docs, "topics": n_topics}
+
+
+def _counted(blocks: Iterator[DocumentBlock], progress: Progress) -> Iterator[DocumentBlock]:
+    for block in blocks:
+        yield block
+        progress.update(len(block.ids))
+
+
+def _write_csv(blocks: Iterator[DocumentBlock], path: PathLike, n_topics: int) -> None:
+    with open_csv(path, document_columns(n_topics)) as table:
+        for block in blocks:
+            columns = block.ids, block.titles, block.parts, block.n_tokens.tolist()
+            table.write(
+                (*row, *shares.tolist())
+                for *row, shares in zip(*columns, block.shares, strict=True)
+            )
+    warn_of_apostrophes(path, table.n_quoted)
+
+
+def _write_parquet(blocks: Iterator[DocumentBlock], path: PathLike, n_topics: int) -> None:
+    arrow, parquet = _pyarrow()
+    kinds = (arrow.string(), arrow.string(), arrow.string(), arrow.int64())
+    kinds += (arrow.float64(),) * n_topics
+    columns = zip(document_columns(n_topics), kinds, strict=True)
+    schema = arrow.schema([arrow.field(name, kind, nullable=False) for name, kind in columns])
+    with (
+        atomic_write(path) as stream,
+        parquet.ParquetWriter(stream, schema, compression="zstd") as writer,
+    ):
+        for block in blocks:
+            texts = ([_plain(each) for each in column] for column in (block.ids, block.titles))
+            numbers = np.ascontiguousarray(block.shares.T)
+            arrays = [*texts, block.parts, block.n_tokens, *numbers]
+            typed = [arrow.array(a, kind) for a, kind in zip(arrays, kinds, strict=True)]
+            writer.write_table(arrow.Table.from_arrays(typed, schema=schema))
+
+
+def _plain(text: str) -> str:
+    """Return the text with question marks for halves of surrogate pairs."""
+    return text.encode(errors="replace").decode()
+
+
+def _is_parquet(path: PathLike) -> bool:
+    return Path(path).suffix.lower() == ".parquet"
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        return import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise MissingExtraError(
+            "Parquet needs pyarrow, which is not installed: pip install 'wikitopics[parquet]'"
+        ) from error

@@ -1,0 +1,51 @@
+"""Table of the words of topics, a row for each topic and word."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from pipeline.exports.csv_file import open_csv
+from pipeline.runs.topics import topic_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from corpora.files import PathLike
+    from models import SavedModel
+    from pipeline.runs.loaded_run import LoadedRun
+
+logger = logging.getLogger(__name__)
+
+COLUMNS = ("topic", "share", "rank", "word", "probability")
+
+
+def topic_words(model: SavedModel, n_words: int) -> Iterator[tuple[Any, ...]]:
+    """Yield rows of `COLUMNS`: the `n_words` heaviest words of each topic, largest topics first.
+
+    The share of a topic in the training tokens is None if it is unknown; the first word has rank 1.
+    """
+    for row in topic_rows(model, n_words, 0):
+        words = zip(row["words"], row["probabilities"], strict=True)
+        for rank, (word, probability) in enumerate(words, start=1):
+            yield row["topic"], row["prevalence"], rank, word, probability
+
+
+def write_topics(run: LoadedRun, path: PathLike, n_words: int) -> dict[str, int]:
+    """Write the topics as CSV or TSV, as the name ends, and return the sizes of the table.
+
+    The file appears whole or not at all. Raises OSError if it cannot be written.
+    """
+    with open_csv(path, COLUMNS) as table:
+        table.write(topic_words(run.model, n_words))
+    warn_of_apostrophes(path, table.n_quoted)
+    return {"topics": run.model.topics.n_topics, "rows": table.n_rows}
+
+
+def warn_of_apostrophes(path: PathLike, n_texts: int) -> None:
+    """Log how many texts got an apostrophe."""
+    if n_texts:
+        logger.warning(
+            "%s: %s texts that a spreadsheet might compute have an apostrophe before them",
+            *(path, f"{n_texts:,}"),
+        )
