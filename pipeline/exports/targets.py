@@ -5,7 +5,7 @@ from pipeline.errors import UsageError
 
 
 def check_file(path: str, what: str, *, force: bool) -> None:
-    """Raise UsageError if `what` may not go to `path`, FileNotFoundError if the folder is missing."""
+    """Raise UsageError if `what` may not go to `path`; FileNotFoundError without its folder."""
     try:
         check_file_target(path, what, replace=force)
     except FileExistsError as error:

@@ -31,7 +31,7 @@ def word_network(model: SavedModel, n_words: int) -> nx.Graph[str]:
     """
     import networkx as nx  # noqa: PLC0415 - takes long to import
 
-    graph: nx.Graph[str] = nx.Graph(n_topics=model.topics.n_topics, n_words=n_words)
+    graph: nx.Graph[str] = nx.Graph()
     rows = topic_rows(model, n_words, 0)
     for row in rows:
         label = f"{row['topic']}: {' '.join(row['words'][:LABEL_WORDS])}"
