@@ -34,15 +34,21 @@ class CsvWriter:
     """Writer of the rows of a table; see `open_csv`."""
 
     def __init__(self, stream: io.TextIOWrapper, delimiter: str) -> None:
-        self._writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+        self._stream = stream
+        # It puts texts into quotes that have a character of the end of lines: both kinds.
+        self._rows = csv.writer(self, delimiter=delimiter, lineterminator="\r\n")
         self.n_rows = 0
         self.n_quoted = 0  # Texts that got an apostrophe
 
-    def write(self, rows: Iterable[Iterable[Cell]]) -> None:
+    def write_rows(self, rows: Iterable[Iterable[Cell]]) -> None:
         """Write rows; None is an empty cell, and a float has the digits that restore it."""
         for row in rows:
-            self._writer.writerow([self._safe(c) if isinstance(c, str) else c for c in row])
+            self._rows.writerow([self._safe(c) if isinstance(c, str) else c for c in row])
             self.n_rows += 1
+
+    def write(self, line: str) -> None:
+        """Write the line of a row, ended by a line feed alone."""
+        self._stream.write(f"{line[:-2]}\n")
 
     def _safe(self, text: str) -> str:
         safe = safe_text(text)
@@ -76,7 +82,7 @@ def open_csv(path: PathLike, header: Iterable[str]) -> Iterator[CsvWriter]:
     with write_bytes(path) as stream:
         text = io.TextIOWrapper(stream, "utf-8", errors="replace", newline="", write_through=True)
         writer = CsvWriter(text, DELIMITERS[ending_of(path)])
-        writer.write([header])
+        writer.write_rows([header])
         writer.n_rows = 0
         yield writer
         text.detach()

@@ -111,7 +111,7 @@ def _write_csv(blocks: Iterator[DocumentBlock], path: PathLike, n_topics: int) -
     with open_csv(path, document_columns(n_topics)) as table:
         for block in blocks:
             columns = block.ids, block.titles, block.parts, block.n_tokens.tolist()
-            table.write(
+            table.write_rows(
                 (*row, *shares.tolist())
                 for *row, shares in zip(*columns, block.shares, strict=True)
             )

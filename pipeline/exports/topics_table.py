@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pipeline.exports.csv_file import open_csv
 from pipeline.runs.topics import topic_rows
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+ROUNDING = 1e-9
 COLUMNS = ("topic", "share", "rank", "word", "probability")
 
 
@@ -25,10 +28,13 @@ def topic_words(model: SavedModel, n_words: int) -> Iterator[tuple[Any, ...]]:
 
     The share of a topic in the training tokens is None if it is unknown; the first word has rank 1.
     """
+    total = model.topics.topic_word.sum(axis=1)
+    total[np.abs(total - 1) < ROUNDING] = 1.0  # probabilities stay as they are
     for row in topic_rows(model, n_words, 0):
+        k = row["topic"]
         words = zip(row["words"], row["probabilities"], strict=True)
-        for rank, (word, probability) in enumerate(words, start=1):
-            yield row["topic"], row["prevalence"], rank, word, probability
+        for rank, (word, weight) in enumerate(words, start=1):
+            yield k, row["prevalence"], rank, word, float(weight / total[k])
 
 
 def write_topics(run: LoadedRun, path: PathLike, n_words: int) -> dict[str, int]:
@@ -37,7 +43,7 @@ def write_topics(run: LoadedRun, path: PathLike, n_words: int) -> dict[str, int]
     The file appears whole or not at all. Raises OSError if it cannot be written.
     """
     with open_csv(path, COLUMNS) as table:
-        table.write(topic_words(run.model, n_words))
+        table.write_rows(topic_words(run.model, n_words))
     warn_of_apostrophes(path, table.n_quoted)
     return {"topics": run.model.topics.n_topics, "rows": table.n_rows}
 

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from corpora.files import atomic_write
+from pipeline.exports.topics_table import topic_words
 from pipeline.runs.topics import topic_rows
 
 if TYPE_CHECKING:
@@ -32,21 +33,18 @@ def word_network(model: SavedModel, n_words: int) -> nx.Graph[str]:
     import networkx as nx  # noqa: PLC0415 - takes long to import
 
     graph: nx.Graph[str] = nx.Graph()
-    rows = topic_rows(model, n_words, 0)
-    for row in rows:
-        label = f"{row['topic']}: {' '.join(row['words'][:LABEL_WORDS])}"
+    for row in topic_rows(model, LABEL_WORDS, 0):
+        label = f"{row['topic']}: {' '.join(row['words'])}"
         share = {} if row["prevalence"] is None else {"share": row["prevalence"]}
         about: dict[str, Any] = {"kind": "topic", "bipartite": 0, "label": _of_xml(label)}
         graph.add_node(f"topic {row['topic']}", **about, topic=row["topic"], **share)
     number_of = {word: w for w, word in enumerate(model.vocabulary)}
     word_share = model.topics.word_share
-    for row in rows:
-        words = zip(row["words"], row["probabilities"], strict=True)
-        for rank, (word, probability) in enumerate(words, start=1):
-            w = number_of[word]
-            about = {"kind": "word", "bipartite": 1, "label": _of_xml(word)}
-            graph.add_node(f"word {w}", **about, share=float(word_share[w]))
-            graph.add_edge(f"topic {row['topic']}", f"word {w}", weight=probability, rank=rank)
+    for k, _, rank, word, probability in topic_words(model, n_words):
+        w = number_of[word]
+        about = {"kind": "word", "bipartite": 1, "label": _of_xml(word)}
+        graph.add_node(f"word {w}", **about, share=float(word_share[w]))
+        graph.add_edge(f"topic {k}", f"word {w}", weight=probability, rank=rank)
     return graph
 
 
