@@ -1,6 +1,10 @@
 """One Wikipedia article: its main text and its source."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Value = str | int | float | bool | None
+"""Value of a column that came along with a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,8 @@ class Article:
     language: str
     license: str
     text: str
+    columns: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    """Other columns of the row that the text came from, in their order; empty for articles."""
 
     @property
     def document_id(self) -> str:

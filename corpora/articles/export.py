@@ -7,7 +7,7 @@ import gzip
 import json
 import lzma
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from glob import escape
 from importlib import import_module
@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from corpora.articles import attribution
-from corpora.articles.article import Article
+from corpora.articles.article import Article, Value
 from corpora.articles.attribution import read_attribution
-from corpora.articles.shard import FIELDS
+from corpora.articles.manifest import ShardEntry
+from corpora.articles.shard import COLUMNS, FIELDS, has_columns
+from corpora.articles.shard_file import stored_bytes
 from corpora.articles.store import ArticleStore
 from corpora.errors import MissingExtraError
 from corpora.files import TEMPORARY_SUFFIX, PathLike, atomic_write
@@ -40,11 +42,12 @@ def export_articles(store: ArticleStore, path: PathLike) -> int:
     return their number.
 
     The end of the name gives the format. `.jsonl`, plain or compressed (`.gz`, `.bz2`, `.xz`),
-    holds one JSON object per line with all fields of `Article`; `read_json_lines` reads back equal
-    articles if their text is not empty, in NFC and with line ends of one character. `.parquet`
-    holds a column for each field, and in the metadata of its schema the licence note and
-    ATTRIBUTION. In both, half a surrogate pair becomes a question mark. The file appears whole or
-    not at all; one shard or row group is in memory at a time.
+    holds one JSON object per line with all fields of `Article`, `columns` if it is not empty;
+    `read_json_lines` reads back equal articles if their text is not empty, in NFC and with line
+    ends of one character. `.parquet` holds a column for each field, `columns` as a JSON object if
+    some article has any, and in the metadata of its schema the licence note and ATTRIBUTION. In
+    both, half a surrogate pair becomes a question mark. The file appears whole or not at all; one
+    shard or row group is in memory at a time.
 
     Raises ValueError if the name has another ending or the file would be inside the store;
     MissingExtraError if pyarrow is needed and missing; CorpusFormatError if the store is none or
@@ -69,17 +72,23 @@ def export_articles(store: ArticleStore, path: PathLike) -> int:
     entries = store.entries
     articles = (article for entry in entries for article in store.read_shard(entry))
     with _sole_partial_file(target) as stream:
-        return writing(articles, stream, store, target.name.lower())
+        return writing(articles, stream, store, entries, target.name.lower())
 
 
 def _write_json_lines(
-    articles: Iterable[Article], stream: IO[bytes], store: ArticleStore, name: str
+    articles: Iterable[Article],
+    stream: IO[bytes],
+    store: ArticleStore,
+    entries: Sequence[ShardEntry],
+    name: str,
 ) -> int:
-    del store
+    del store, entries
     n_articles = 0
     with _compressing(stream, name) as lines:
         for article in articles:
             fields = {field: getattr(article, field) for field in FIELDS}
+            if article.columns:
+                fields[COLUMNS] = dict(article.columns)
             line = json.dumps(fields, ensure_ascii=False) + "\n"
             lines.write(line.encode(errors="replace"))
             n_articles += 1
@@ -103,20 +112,32 @@ def _compressing(stream: IO[bytes], name: str) -> Iterator[IO[bytes] | Any]:
 
 
 def _write_parquet(
-    articles: Iterable[Article], stream: IO[bytes], store: ArticleStore, name: str
+    articles: Iterable[Article],
+    stream: IO[bytes],
+    store: ArticleStore,
+    entries: Sequence[ShardEntry],
+    name: str,
 ) -> int:
     del name
     arrow, parquet = _pyarrow()
     types = {int: arrow.int64(), str: arrow.string()}
     known = read_attribution(store.path / attribution.FILE)
+    fields = [arrow.field(field, types[kind], nullable=False) for field, kind in FIELDS.items()]
+    with_columns = any(has_columns(stored_bytes(store.path, entry)) for entry in entries)
+    if with_columns:
+        fields.append(arrow.field(COLUMNS, arrow.string()))
     schema = arrow.schema(
-        [arrow.field(field, types[kind], nullable=False) for field, kind in FIELDS.items()],
+        fields,
         metadata={"license_note": LICENSE_NOTE, "attribution": known.text() if known else ""},
     )
     n_articles = 0
     with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
         for group in _row_groups(articles):
-            columns = {field: [_plain(getattr(a, field)) for a in group] for field in FIELDS}
+            columns: dict[str, list[Any]] = {
+                field: [_plain(getattr(a, field)) for a in group] for field in FIELDS
+            }
+            if with_columns:
+                columns[COLUMNS] = [_json_of(a.columns) for a in group]
             writer.write_table(arrow.Table.from_pydict(columns, schema))
             n_articles += len(group)
     return n_articles
@@ -133,6 +154,13 @@ def _row_groups(articles: Iterable[Article]) -> Iterator[list[Article]]:
             group, n_characters = [], 0
     if group:
         yield group
+
+
+def _json_of(columns: Mapping[str, Value]) -> str | None:
+    """Return the columns of an article as JSON; None if there are none."""
+    if not columns:
+        return None
+    return json.dumps(dict(columns), ensure_ascii=False).encode(errors="replace").decode()
 
 
 def _plain(value: str | int) -> str | int:

@@ -5,7 +5,7 @@ import json
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 
-from corpora.articles.article import Article
+from corpora.articles.article import Article, Value
 from corpora.articles.compressed import read_chunks
 from corpora.errors import CorpusFormatError
 from corpora.files import PathLike
@@ -17,11 +17,11 @@ def read_json_lines(
     """Yield the articles of a `.jsonl` file, plain or compressed by gzip, bzip2 or xz.
 
     Each line is an object with `text` and with `title` or `page_id` (or `id`), and optionally
-    `revision_id`, `url`, `timestamp`, `language` (default: the argument) and `license`; other keys
-    and blank lines are skipped. Ids are whole numbers, possibly written as strings; a missing one
-    is made from the title by `made_page_id`. The text is unchanged except for line ends and Unicode
-    normalisation (NFC). `progress_bytes` is called with the number of bytes of the file read so
-    far.
+    `revision_id`, `url`, `timestamp`, `language` (default: the argument), `license` and `columns`;
+    other keys and blank lines are skipped. Ids are whole numbers, possibly written as strings; a
+    missing one is made from the title by `made_page_id`. The text is unchanged except for line ends
+    and Unicode normalisation (NFC). `progress_bytes` is called with the number of bytes of the file
+    read so far.
 
     Raises OSError if the file cannot be read; CorpusFormatError if a line is malformed or the
     compressed data are damaged, after the articles before.
@@ -80,7 +80,19 @@ def parse_line(line: bytes, language: str) -> Article:
         language=string(fields, "language") or language,
         license=string(fields, "license"),
         text=text,
+        columns=columns_in(fields),
     )
+
+
+def columns_in(fields: dict[str, object]) -> dict[str, Value]:
+    """Return the object under `columns`, as an export writes it; empty if it is none, or another
+    one, which is skipped as other keys are.
+    """
+    columns = fields.get("columns")
+    if not isinstance(columns, dict):
+        return {}
+    is_plain = all(isinstance(value, str | int | float | None) for value in columns.values())
+    return columns if is_plain else {}
 
 
 def json_object(line: bytes, encoding: str) -> dict[str, object]:

@@ -4,27 +4,37 @@ The bytes are a gzip stream of pickles (protocol 5): first a header, so that key
 
     {"format": "wikitopics articles", "version": 1, "keys": [(language, page_id), ...]}
 
-then one plain dict of `Article`'s fields for each key, in the same order.
+then one plain dict of `Article`'s fields for each key, in the same order. `columns` is left out
+where it is empty; a shard where some article has columns is of version 2.
 
 Pickle is a small stack language that can call any function, so a shard from elsewhere is not
 handed to `pickle.load`. It is read by an unpickler that knows only the instructions which make
-dicts, lists, pairs, strings and integers: nothing in a shard can name a class or a function.
+dicts, lists, pairs, strings, numbers, truth values and None: nothing in a shard can name a class or
+a function.
 """
 
 import gzip
 import io
 import pickle
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Never, get_type_hints
 
 from corpora.articles.article import Article
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
 
 FORMAT = "wikitopics articles"
-VERSION = 1
+VERSION = 2
+VERSION_WITHOUT_COLUMNS = 1
 
-FIELDS: dict[str, type] = get_type_hints(Article)
+COLUMNS = "columns"
+FIELDS: dict[str, type] = {
+    name: kind for name, kind in get_type_hints(Article).items() if name != COLUMNS
+}
+"""Fields of an article and their types, less `columns`."""
+
+MAX_COLUMNS = 2**16
+VALUE_TYPES = (str, int, float, bool, type(None))
 MAX_PICKLE_BYTES = 2**27  # Bytes that one article may take after decompression
 
 MAX_CHARACTERS = 2**24
@@ -36,25 +46,29 @@ INSTRUCTIONS = (
     *("PROTO", "FRAME", "STOP", "MARK", "MEMOIZE", "BINGET", "LONG_BINGET"),
     *("EMPTY_DICT", "SETITEM", "SETITEMS", "EMPTY_LIST", "APPEND", "APPENDS", "TUPLE2"),
     *("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "BININT", "BININT1", "BININT2", "LONG1"),
+    *("BINFLOAT", "NEWTRUE", "NEWFALSE", "NONE"),
     *("GLOBAL", "STACK_GLOBAL", "INST"),  # known only so that what they ask for can be named
 )
 
 
 def check_article(article: Article) -> None:
-    """Raise CorpusFormatError if a field has another type than `Article` says (a subclass counts as
-    another type), an integer does not fit in 64 bits, or there are over `MAX_CHARACTERS`
-    characters.
+    """Raise CorpusFormatError if a field or the value of a column has another type than `Article`
+    says (a subclass counts as another type), an integer does not fit in 64 bits, or there are over
+    `MAX_CHARACTERS` characters or `MAX_COLUMNS` columns.
     """
     if fault := _fault_of(_record_of(article)):
         raise CorpusFormatError(f"article {article.document_id!r} cannot be stored: {fault}")
 
 
 def pack_shard(articles: Sequence[Article]) -> bytes:
-    """The shard of `articles`; equal articles give equal bytes. Raises as `check_article` does."""
+    """The shard of `articles`; equal articles give equal bytes, if their columns have one order and
+    one type each. Raises as `check_article` does.
+    """
+    version = VERSION if any(a.columns for a in articles) else VERSION_WITHOUT_COLUMNS
     keys = [(article.language, article.page_id) for article in articles]
     packed = io.BytesIO()
     with gzip.GzipFile("", "wb", compresslevel=LEVEL, fileobj=packed, mtime=0) as stream:
-        stream.write(_pickled({"format": FORMAT, "version": VERSION, "keys": keys}))
+        stream.write(_pickled({"format": FORMAT, "version": version, "keys": keys}))
         for article in articles:
             check_article(article)
             stream.write(_pickled(_record_of(article)))
@@ -63,7 +77,12 @@ def pack_shard(articles: Sequence[Article]) -> bytes:
 
 def read_keys(data: bytes, name: str = "shard") -> list[tuple[str, int]]:
     """(language, page_id) of a shard's articles, from the header; errors as `read_articles`."""
-    return _read_header(gzip.GzipFile(fileobj=io.BytesIO(data)), name)
+    return _read_header(gzip.GzipFile(fileobj=io.BytesIO(data)), name)[0]
+
+
+def has_columns(data: bytes, name: str = "shard") -> bool:
+    """Whether some article of a shard has columns, by the header; errors as `read_articles`."""
+    return _read_header(gzip.GzipFile(fileobj=io.BytesIO(data)), name)[1] == VERSION
 
 
 def read_articles(data: bytes, name: str = "shard") -> Iterator[Article]:
@@ -72,10 +91,12 @@ def read_articles(data: bytes, name: str = "shard") -> Iterator[Article]:
     values; UnsupportedVersionError if a newer version of this software wrote the shard.
     """
     stream = gzip.GzipFile(fileobj=io.BytesIO(data))
-    keys = _read_header(stream, name)
+    keys, version = _read_header(stream, name)
     for number, key in enumerate(keys, start=1):
         record = _unpickled(stream, name)
         fault = "it is not a dict" if type(record) is not dict else _fault_of(record)
+        if not fault and version == VERSION_WITHOUT_COLUMNS and COLUMNS in record:
+            fault = "it has columns, which its version has not"
         if fault:
             raise CorpusFormatError(
                 f"{name}: article {number} of {len(keys)} is malformed: {fault}"
@@ -90,14 +111,20 @@ def read_articles(data: bytes, name: str = "shard") -> Iterator[Article]:
 
 
 def _record_of(article: Article) -> dict[str, object]:
-    return {name: getattr(article, name) for name in FIELDS}
+    record: dict[str, object] = {name: getattr(article, name) for name in FIELDS}
+    if article.columns != {}:
+        columns: object = article.columns
+        record[COLUMNS] = dict(columns) if isinstance(columns, Mapping) else columns
+    return record
 
 
 def _fault_of(record: dict[str, object]) -> str:
     """Return why `record` is no article's fields; empty if it is valid."""
-    if record.keys() != FIELDS.keys():
+    if record.keys() - {COLUMNS} != FIELDS.keys():
         return "its fields are not those of an article"
-    n_characters = 0
+    fault, n_characters = _columns_fault(record.get(COLUMNS, {}))
+    if fault:
+        return fault
     for name, kind in FIELDS.items():
         value = record[name]
         if type(value) is not kind:
@@ -111,6 +138,25 @@ def _fault_of(record: dict[str, object]) -> str:
     return ""
 
 
+def _columns_fault(columns: object) -> tuple[str, int]:
+    """Return why `columns` are not those of an article, empty if they are, and their characters."""
+    if type(columns) is not dict:
+        return f"its columns are of type {type(columns).__name__}, expected dict", 0
+    if len(columns) > MAX_COLUMNS:
+        return f"it has more than {MAX_COLUMNS} columns", 0
+    n_characters = 0
+    for name, value in columns.items():
+        if type(name) is not str:
+            return f"the name of a column is of type {type(name).__name__}, expected str", 0
+        if type(value) not in VALUE_TYPES:
+            kind = type(value).__name__
+            return f"its column {name[:60]!r} is of type {kind}, expected text, number or None", 0
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            return f"its column {name[:60]!r} does not fit in 64 bits", 0
+        n_characters += len(name) + (len(value) if isinstance(value, str) else 0)
+    return "", n_characters
+
+
 def _pickled(value: object) -> bytes:
     stream = io.BytesIO()
     pickler = pickle.Pickler(stream, protocol=5)
@@ -119,7 +165,8 @@ def _pickled(value: object) -> bytes:
     return stream.getvalue()
 
 
-def _read_header(stream: gzip.GzipFile, name: str) -> list[tuple[str, int]]:
+def _read_header(stream: gzip.GzipFile, name: str) -> tuple[list[tuple[str, int]], int]:
+    """Return keys and version."""
     header = _unpickled(stream, name)
     if type(header) is not dict or header.get("format") != FORMAT:
         raise CorpusFormatError(f"{name}: this is not a shard of {FORMAT}")
@@ -128,17 +175,20 @@ def _read_header(stream: gzip.GzipFile, name: str) -> list[tuple[str, int]]:
         raise UnsupportedVersionError(
             f"{name} was written by a newer wikitopics; upgrade to read it"
         )
-    if header.keys() != {"format", "version", "keys"} or version != VERSION:
+    if header.keys() != {"format", "version", "keys"} or version not in (
+        VERSION_WITHOUT_COLUMNS,
+        VERSION,
+    ):
         raise CorpusFormatError(f"{name}: the header is malformed")
     if type(keys) is not list or not all(
         type(key) is tuple and [type(part) for part in key] == [str, int] for key in keys
     ):
         raise CorpusFormatError(f"{name}: the header's keys are not (language, page_id) pairs")
-    return keys
+    return keys, version
 
 
 def _unpickled(stream: gzip.GzipFile, name: str) -> Any:
-    """The next value of the stream, made of nothing but dicts, lists, pairs, str and int."""
+    """The next value of the stream, made of nothing but plain values."""
     try:
         return _PlainUnpickler(_Bounded(stream)).load()
     except KeyError as error:
@@ -191,7 +241,7 @@ class _Bounded:
 
 
 class _PlainUnpickler(pickle._Unpickler):  # noqa: SLF001 - the compiled one has a fixed instruction set
-    """Makes dicts, lists, pairs, strings and integers; knows no other instruction. The compiled
+    """Makes dicts, lists, pairs and plain values; knows no other instruction. The compiled
     unpickler would follow a memo index of 2³² into 64 GB of memory, and take registered extension
     codes from a cache without asking `find_class`.
     """

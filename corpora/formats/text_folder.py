@@ -37,11 +37,11 @@ def read_text_folder(path: PathLike, vocabulary: PathLike | None = None) -> Corp
     """
     bags = BagGatherer(None if vocabulary is None else read_vocabulary(vocabulary))
     folder = Path(path)
-    for name in sorted(_files(folder)):
+    for name in sorted(file_names(folder)):
         if not is_unicode(name):
             raise CorpusFormatError(f"{folder}: the name of the file {shown(name)} is not UTF-8")
         try:
-            text = _content(folder / name).removeprefix(BYTE_ORDER_MARK).decode("utf-8")
+            text = file_content(folder / name).removeprefix(BYTE_ORDER_MARK).decode("utf-8")
         except UnicodeDecodeError as error:
             raise CorpusFormatError(
                 f"{folder / name}: not UTF-8 text (byte {error.start}: {error.reason})"
@@ -114,7 +114,7 @@ def new_directory(path: PathLike, *, replace: bool) -> Iterator[Path]:
     sync_directory(target.parent)
 
 
-def _files(folder: Path) -> Iterator[str]:
+def file_names(folder: Path) -> Iterator[str]:
     """Paths of the files that are not hidden, relative to `folder`, with / between parts."""
 
     def give_up(error: OSError) -> None:
@@ -127,7 +127,8 @@ def _files(folder: Path) -> Iterator[str]:
                 yield Path(directory, name).relative_to(folder).as_posix()
 
 
-def _content(file: Path) -> bytes:
+def file_content(file: Path) -> bytes:
+    """Return the bytes of a regular file; CorpusFormatError if it is none."""
     if not stat.S_ISREG(file.stat().st_mode):  # opening alone may block
         raise CorpusFormatError(
             f"{file}: no regular file but a pipe, a device or the like; take it out of the folder"

@@ -34,12 +34,24 @@ articles = st.builds(
     language=strings.filter(bool),
     license=strings,
     text=texts,
+    columns=st.dictionaries(
+        strings,
+        st.one_of(strings, ids, st.floats(allow_nan=False), st.booleans(), st.none()),
+        max_size=3,
+    ),
 )
+
+
+def fields_of(article):
+    return {name: value for name, value in asdict(article).items() if name != "columns" or value}
 
 
 def read(path):
     if path.name.endswith(".parquet"):
-        return [Article(**row) for row in pq.read_table(path).to_pylist()]
+        rows = pq.read_table(path).to_pylist()
+        return [
+            Article(**row | {"columns": json.loads(row.get("columns") or "{}")}) for row in rows
+        ]
     return list(read_json_lines(path, language="none"))
 
 
@@ -65,7 +77,7 @@ def test_lines_of_json(tmp_path, ending, unpacked):
     export_articles(stored(tmp_path), path)
     content = unpacked(path.read_bytes())
     assert content.endswith(b"}\n")
-    assert [json.loads(line) for line in content.splitlines()] == list(map(asdict, some(0, 7)))
+    assert [json.loads(line) for line in content.splitlines()] == list(map(fields_of, some(0, 7)))
     other = tmp_path / f"other{ending}"
     export_articles(ArticleStore(tmp_path / "store"), other)
     assert other.read_bytes() == path.read_bytes(), "no times, no names"

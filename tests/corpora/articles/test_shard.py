@@ -1,5 +1,6 @@
 import copyreg
 import gzip
+import io
 import os
 import pickle
 import struct
@@ -12,13 +13,16 @@ from hypothesis import strategies as st
 
 from corpora import Article, CorpusFormatError, UnsupportedVersionError
 from corpora.articles import shard
-from corpora.articles.shard import check_article, pack_shard, read_articles, read_keys
+from corpora.articles.shard import check_article, has_columns, pack_shard, read_articles, read_keys
 
 ids = st.integers(-(2**63), 2**63 - 1)
 strings = st.text(st.characters(exclude_categories=()))  # lone surrogates too
-articles = st.builds(Article, ids, ids, *[strings] * 6)
+values = st.one_of(strings, ids, st.floats(allow_nan=False), st.booleans(), st.none())
+columns = st.dictionaries(strings, values, max_size=4)
+articles = st.builds(Article, ids, ids, *[strings] * 6, columns)
 
 EXAMPLE = Article(12, 345, "Anarchism", "https://x/?oldid=345", "2020-01-01", "en", "CC", "A text.")
+RECORD = {name: value for name, value in asdict(EXAMPLE).items() if name != "columns"}
 HEADER = {"format": "wikitopics articles", "version": 1, "keys": [("en", 12)]}
 
 
@@ -64,8 +68,8 @@ def test_it_is_gzip_of_protocol_5_pickles_of_plain_values():
     assert pickle.loads(content) == HEADER
     rest = content[content.index(b".", content.index(b"keys")) + 1 :]
     assert rest[:2] == b"\x80\x05"
-    assert pickle.loads(rest) == asdict(EXAMPLE)
-    assert read(shard_of(HEADER, asdict(EXAMPLE))) == [EXAMPLE]
+    assert pickle.loads(rest) == RECORD
+    assert read(shard_of(HEADER, RECORD)) == [EXAMPLE]
 
 
 def test_keys_need_the_beginning_only_and_articles_are_lazy():
@@ -118,28 +122,35 @@ def test_something_behind_the_stream_is_reported(junk):
     "values",
     [
         pytest.param((HEADER,), id="an article too few"),
-        pytest.param((HEADER, asdict(EXAMPLE), asdict(EXAMPLE)), id="an article too many"),
-        pytest.param((HEADER, asdict(EXAMPLE), b"\0"), id="a byte too many"),
-        pytest.param((HEADER, asdict(replace(EXAMPLE, page_id=1))), id="another article"),
-        pytest.param((HEADER, asdict(EXAMPLE) | {"more": "x"}), id="a field too many"),
+        pytest.param((HEADER, RECORD, RECORD), id="an article too many"),
+        pytest.param((HEADER, RECORD, b"\0"), id="a byte too many"),
+        pytest.param((HEADER, RECORD | {"page_id": 1}), id="another article"),
+        pytest.param((HEADER, RECORD | {"more": "x"}), id="a field too many"),
         pytest.param((HEADER, {"page_id": 12, "language": "en"}), id="missing fields"),
-        pytest.param((HEADER, asdict(EXAMPLE) | {"page_id": "12"}), id="str for int"),
-        pytest.param((HEADER, asdict(EXAMPLE) | {"title": 12}), id="int for str"),
-        pytest.param((HEADER, asdict(EXAMPLE) | {"title": None}), id="None"),
-        pytest.param((HEADER, asdict(EXAMPLE) | {"revision_id": True}), id="bool for int"),
-        pytest.param((HEADER, asdict(EXAMPLE) | {"revision_id": 2**63}), id="65 bits"),
-        pytest.param((HEADER, asdict(EXAMPLE) | {"revision_id": 1 << 9999}), id="10000 bits"),
-        pytest.param((HEADER, asdict(EXAMPLE) | {"text": ["a"]}), id="list for str"),
-        pytest.param((HEADER, asdict(EXAMPLE) | {"text": b"a"}), id="bytes for str"),
-        pytest.param((HEADER, [asdict(EXAMPLE)]), id="no dict"),
+        pytest.param((HEADER, RECORD | {"page_id": "12"}), id="str for int"),
+        pytest.param((HEADER, RECORD | {"title": 12}), id="int for str"),
+        pytest.param((HEADER, RECORD | {"title": None}), id="None"),
+        pytest.param((HEADER, RECORD | {"revision_id": True}), id="bool for int"),
+        pytest.param((HEADER, RECORD | {"revision_id": 2**63}), id="65 bits"),
+        pytest.param((HEADER, RECORD | {"revision_id": 1 << 9999}), id="10000 bits"),
+        pytest.param((HEADER, RECORD | {"text": ["a"]}), id="list for str"),
+        pytest.param((HEADER, RECORD | {"text": b"a"}), id="bytes for str"),
+        pytest.param((HEADER, [RECORD]), id="no dict"),
+        pytest.param((HEADER, RECORD | {"columns": {"a": 1}}), id="columns in version 1"),
+        pytest.param((HEADER | {"version": 2}, RECORD | {"columns": [1]}), id="columns are a list"),
+        pytest.param((HEADER | {"version": 2}, RECORD | {"columns": None}), id="no columns"),
+        pytest.param((HEADER | {"version": 2}, RECORD | {"columns": {1: 1}}), id="column named 1"),
+        pytest.param((HEADER | {"version": 2}, RECORD | {"columns": {"a": []}}), id="list in it"),
+        pytest.param((HEADER | {"version": 2}, RECORD | {"columns": {"a": {}}}), id="dict in it"),
+        pytest.param((HEADER | {"version": 2}, RECORD | {"columns": {"a": 2**63}}), id="65 bits"),
         pytest.param(({"format": "something else"},), id="another format"),
         pytest.param((["wikitopics articles"],), id="header is no dict"),
-        pytest.param((HEADER | {"version": 0}, asdict(EXAMPLE)), id="version 0"),
-        pytest.param((HEADER | {"version": "2"}, asdict(EXAMPLE)), id="version is no int"),
-        pytest.param((HEADER | {"extra": 1}, asdict(EXAMPLE)), id="header has more"),
-        pytest.param((HEADER | {"keys": "en"}, asdict(EXAMPLE)), id="keys are no list"),
-        pytest.param((HEADER | {"keys": [["en", 12]]}, asdict(EXAMPLE)), id="keys are no pairs"),
-        pytest.param((HEADER | {"keys": [("en", "12")]}, asdict(EXAMPLE)), id="key of strings"),
+        pytest.param((HEADER | {"version": 0}, RECORD), id="version 0"),
+        pytest.param((HEADER | {"version": "2"}, RECORD), id="version is no int"),
+        pytest.param((HEADER | {"extra": 1}, RECORD), id="header has more"),
+        pytest.param((HEADER | {"keys": "en"}, RECORD), id="keys are no list"),
+        pytest.param((HEADER | {"keys": [["en", 12]]}, RECORD), id="keys are no pairs"),
+        pytest.param((HEADER | {"keys": [("en", "12")]}, RECORD), id="key of strings"),
         pytest.param((), id="nothing"),
         pytest.param((b"\x80\x05.",), id="stop at once"),
         pytest.param((b"\x80\x06N.",), id="protocol 6"),
@@ -176,7 +187,7 @@ def test_keys_that_are_no_keys_are_reported(keys):
 
 
 def test_a_newer_version_asks_for_an_upgrade():
-    data = shard_of(HEADER | {"version": 2, "new": "things"})
+    data = shard_of(HEADER | {"version": 3, "new": "things"})
     for reading in (read, read_keys):
         with pytest.raises(UnsupportedVersionError, match="newer wikitopics; upgrade"):
             reading(data)
@@ -216,7 +227,7 @@ def test_hostile_shards_are_refused_and_never_run(tmp_path, before):
 def test_an_attack_hidden_in_a_field_is_refused_and_never_run(tmp_path):
     ran = tmp_path / "ran"
     with pytest.raises(CorpusFormatError, match=r"refused, it asks for .*system"):
-        read(shard_of(HEADER, asdict(EXAMPLE) | {"text": Command(f"touch {ran}")}))
+        read(shard_of(HEADER, RECORD | {"text": Command(f"touch {ran}")}))
     assert not ran.exists()
 
 
@@ -284,8 +295,51 @@ def test_the_longest_article_can_be_read_back(monkeypatch):
     assert 4 * shard.MAX_CHARACTERS < shard.MAX_PICKLE_BYTES
     monkeypatch.setattr(shard, "MAX_CHARACTERS", 2**12)
     monkeypatch.setattr(shard, "MAX_PICKLE_BYTES", 2**15)
-    rest = sum(len(value) for value in asdict(EXAMPLE).values() if isinstance(value, str))
+    rest = sum(len(value) for value in RECORD.values() if isinstance(value, str))
     longest = replace(EXAMPLE, text="😀" * (2**12 - rest + len(EXAMPLE.text)))
     assert read(pack_shard([longest])) == [longest]
     with pytest.raises(ValueError, match="longer than 4096 characters"):
         check_article(replace(longest, text=longest.text + "."))
+
+
+def test_articles_without_columns_are_the_bytes_of_version_1():
+    content = gzip.decompress(pack_shard([EXAMPLE, replace(EXAMPLE, page_id=13)]))
+    assert b"columns" not in content
+    expected = io.BytesIO()
+    for value in (
+        HEADER | {"keys": [("en", 12), ("en", 13)]},
+        RECORD,
+        RECORD | {"page_id": 13},
+    ):
+        pickler = pickle.Pickler(expected, protocol=5)
+        pickler.fast = True
+        pickler.dump(value)
+    assert content == expected.getvalue()
+
+
+def test_columns_come_back_in_their_order_and_types_and_raise_the_version():
+    given = {"z": "é", "a": 3, "share": 0.5, "is_new": True, "none": None, "far": -(2**63)}
+    data = pack_shard([EXAMPLE, replace(EXAMPLE, page_id=13, columns=given)])
+    assert pickle.loads(gzip.decompress(data))["version"] == 2
+    first, second = read(data)
+    assert first == EXAMPLE
+    assert list(second.columns.items()) == list(given.items())
+    assert list(map(type, second.columns.values())) == list(map(type, given.values()))
+    assert has_columns(data)
+    assert not has_columns(pack_shard([EXAMPLE]))
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"a": 2**63}, "column 'a' does not fit in 64 bits"),
+        ({"a": [1]}, "column 'a' is of type list"),
+        ({7: "a"}, "name of a column is of type int"),
+        ([("a", 1)], "columns are of type list"),
+        ({str(i): i for i in range(2**16 + 1)}, "more than 65536 columns"),
+        ({"a": "x" * 2**24}, "longer than 16777216 characters"),
+    ],
+)
+def test_columns_that_could_not_be_read_back_are_not_packed(given, why):
+    with pytest.raises(CorpusFormatError, match=why):
+        pack_shard([replace(EXAMPLE, columns=given)])

@@ -1,0 +1,255 @@
+"""What a path holds, found from its content: articles, texts or counts, and how they are read."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from corpora.articles.article import Article
+from corpora.articles.remote import is_url, path_of, read_bytes
+from corpora.articles.store import ArticleStore
+from corpora.corpus import Corpus
+from corpora.corpus_files import HEADER
+from corpora.errors import CorpusFormatError
+from corpora.files import PathLike
+from corpora.formats import compression
+from corpora.formats.compression import without_suffix
+from corpora.formats.lines import LineReader
+from corpora.formats.registry import FORMATS, UnknownFormatError, format_of, read_corpus
+from corpora.formats.text_folder import file_names
+from corpora.inputs.csv_file import CsvFile
+from corpora.inputs.json_lines import json_articles, json_reader
+from corpora.inputs.rows import RowReader
+from corpora.inputs.text_files import text_articles, text_files
+
+Kind = Literal["store", "texts", "counts"]
+
+STORE, FOLDER, JSON, CSV, TSV = "store", "folder", "jsonl", "csv", "tsv"
+TEXT_FORMATS = {
+    STORE: "article store",
+    FOLDER: "folder of .txt files",
+    JSON: "JSON lines",
+    CSV: "CSV",
+    TSV: "TSV",
+}
+"""Formats of texts, and how a line calls them; a name that is also one of counts is told by the
+content."""
+
+FIRST_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Input:
+    """What a path holds, and how it is read. `find_input` makes one."""
+
+    path: Path
+    format: str  #: Name of the format, as `--format` takes it.
+    kind: Kind
+    text_column: str = ""
+    id_column: str = ""
+    vocabulary: str = ""
+    language: str = "en"
+    files: tuple[Path, ...] = field(default=(), repr=False)  #: Files of a folder, in order.
+
+    def describe(self) -> str:
+        """Say in a line what was found."""
+        if self.kind == "counts":
+            return f"{self.path}: counts, {_title(self.format)}"
+        if self.kind == "store":
+            return f"{self.path}: {TEXT_FORMATS[STORE]}"
+        if self.format == FOLDER:
+            n_files = len(self.files)
+            return f"{self.path}: folder of {n_files} text{'s' if n_files != 1 else ''}"
+        return f"{self.path}: {TEXT_FORMATS[self.format]}, {self.reader().describe()}"
+
+    def stamp(self) -> str:
+        """SHA-256, in hexadecimal, of the names of the files, their sizes and times of change; of a
+        store, of its manifest.
+        """
+        if self.kind == "store":
+            return sha256(read_bytes(self.path / "manifest.jsonl")).hexdigest()
+        digest = sha256()
+        for file in self._stamped:
+            state = file.stat()
+            name = file.relative_to(self.path).as_posix() if self.path.is_dir() else file.name
+            digest.update(f"{name}\n{state.st_size} {state.st_mtime_ns}\n".encode(errors="replace"))
+        return digest.hexdigest()
+
+    def articles(self) -> Iterator[Article]:
+        """Yield the articles, or texts. Raises ValueError if there are counts; OSError if a file
+        cannot be read; CorpusFormatError, naming file and line, if one is malformed, after the
+        articles before.
+        """
+        if self.kind == "counts":
+            raise ValueError(f"{self.path} holds counts, no texts")
+        return _ARTICLES[self.format](self)
+
+    def corpus(self) -> Corpus:
+        """Read the counts. Raises ValueError if there are texts; OSError if a file cannot be read;
+        CorpusFormatError, naming file and line, if one is malformed.
+        """
+        if self.kind != "counts":
+            raise ValueError(f"{self.path} holds texts, no counts")
+        return read_corpus(self.path, self.format, self.vocabulary or None)
+
+    @property
+    def _stamped(self) -> tuple[Path, ...]:
+        if self.files:
+            return self.files
+        if self.path.is_dir():
+            return tuple(self.path / name for name in sorted(file_names(self.path)))
+        return (self.path, Path(self.vocabulary)) if self.vocabulary else (self.path,)
+
+    def reader(self) -> RowReader:
+        """Return what makes articles of the rows of a table. Raises as `find_input`."""
+        return _READERS[self.format](self)
+
+
+def find_input(
+    path: PathLike,
+    format: str = "",  # noqa: A002 - the name of the option
+    text_column: str = "",
+    id_column: str = "",
+    vocabulary: str = "",
+    language: str = "en",
+) -> Input:
+    """Return what `path` holds, in `format` or the format that its content tells. Raises
+    FileNotFoundError if nothing is there; UnknownFormatError if there is no such format, or it has
+    no columns and one is named; CorpusFormatError if no format can be told, a column is not there,
+    or a store, folder or file is none of its format.
+    """
+    place = path_of(path)
+    known = dict.fromkeys((*TEXT_FORMATS, *FORMATS))
+    if format and format not in known:
+        raise UnknownFormatError(f"there is no format {format!r}, only {', '.join(known)}")
+    if not is_url(place) and not place.exists():
+        raise FileNotFoundError(2, "there is no such file or directory", str(path))
+    name, kind = _found(place, format, vocabulary)
+    asked = text_column or id_column
+    if asked and (kind != "texts" or name == FOLDER):
+        raise UnknownFormatError(f"{path}: {_title(name)} has no columns, so none can be {asked!r}")
+    if vocabulary and kind != "counts":
+        raise UnknownFormatError(f"{path}: {_title(name)} takes no vocabulary")
+    files = tuple(text_files(place)) if name == FOLDER else ()
+    if name == FOLDER and not files:
+        raise CorpusFormatError(f"{path}: no file in this folder ends in .txt")
+    found = Input(place, name, kind, text_column, id_column, vocabulary, language, files)
+    if kind == "texts" and name != FOLDER:
+        found.reader()  # raises now if a column is not there
+    return found
+
+
+def _found(path: Path, asked: str, vocabulary: str) -> tuple[str, Kind]:
+    """Return name and kind of the format that is asked for, or that the content tells."""
+    if asked == JSON or (not asked and _is_json(path)):
+        return JSON, "counts" if vocabulary or _has_counts(path) else "texts"
+    if asked:
+        kinds: dict[str, Kind] = {STORE: "store"}
+        return asked, kinds.get(asked, "texts" if asked in TEXT_FORMATS else "counts")
+    if is_url(path) or (path / "manifest.jsonl").is_file():
+        return STORE, "store"
+    if path.is_dir():
+        return (
+            (FORMATS["corpus"].name, "counts") if (path / HEADER).is_file() else (FOLDER, "texts")
+        )
+    return _found_file(path)
+
+
+def _found_file(path: Path) -> tuple[str, Kind]:
+    name = without_suffix(path.name).lower()
+    start = _start(path)
+    if start.startswith(b"%%MatrixMarket"):
+        return "mtx", "counts"
+    if name.endswith((".tsv", ".tab")):
+        return TSV, "texts"
+    if name.endswith(".csv"):
+        return CSV, "texts"
+    try:
+        return format_of(path).name, "counts"
+    except UnknownFormatError:
+        pass
+    if _looks_like_table(start):
+        return CSV, "texts"
+    raise CorpusFormatError(
+        f"{path}: neither its name nor its content tells what it is; name its format, one of"
+        f" {', '.join(dict.fromkeys((*TEXT_FORMATS, *FORMATS)))}"
+    )
+
+
+def _start(path: Path) -> bytes:
+    """The first bytes of a file, decompressed."""
+    data = bytearray()
+    for chunk in compression.read_bytes(path):
+        data += chunk
+        if len(data) >= FIRST_BYTES:
+            break
+    return bytes(data)
+
+
+def _is_json(path: Path) -> bool:
+    """Whether the first line that is not blank is a JSON object, or the name says so."""
+    if is_url(path) or path.is_dir():
+        return False
+    if without_suffix(path.name).lower().endswith((".jsonl", ".ndjson")):
+        return True
+    return _start(path).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+
+
+def _has_counts(path: Path) -> bool:
+    """Whether the first lines are documents of `tokens` or `counts`, rather than of texts."""
+    for _, line in islice(LineReader(path).lines(), 100):
+        if line.strip():
+            try:
+                fields = json.loads(line)
+            except (ValueError, RecursionError):
+                return False
+            return (
+                isinstance(fields, dict)
+                and ("tokens" in fields) != ("counts" in fields)
+                and "text" not in fields
+            )
+    return False
+
+
+def _looks_like_table(start: bytes) -> bool:
+    """Whether lines of text have the same number of separators, and at least one."""
+    lines = [line for line in start.split(b"\n")[:20] if line.strip()]
+    return any(
+        len({line.count(mark) for line in lines[:-1]}) == 1 and lines[0].count(mark)
+        for mark in (b",", b"\t", b";")
+        if len(lines) > 2 and b"\0" not in start
+    )
+
+
+def _title(name: str) -> str:
+    return TEXT_FORMATS[name] if name in TEXT_FORMATS else FORMATS[name].title
+
+
+def _csv_articles(found: Input) -> Iterator[Article]:
+    table = CsvFile(found.path)
+    return table.articles(table.reader(found.text_column, found.id_column, found.language))
+
+
+def _csv_reader(found: Input) -> RowReader:
+    return CsvFile(found.path).reader(found.text_column, found.id_column, found.language)
+
+
+def _json_reader(found: Input) -> RowReader:
+    return json_reader(found.path, found.text_column, found.id_column, found.language)
+
+
+_READERS: dict[str, Callable[[Input], RowReader]] = {
+    CSV: _csv_reader,
+    TSV: _csv_reader,
+    JSON: _json_reader,
+}
+_ARTICLES: dict[str, Callable[[Input], Iterator[Article]]] = {
+    STORE: lambda found: iter(ArticleStore(found.path)),
+    FOLDER: lambda found: text_articles(found.path, found.language),
+    CSV: _csv_articles,
+    TSV: _csv_articles,
+    JSON: lambda found: json_articles(found.path, _json_reader(found)),
+}

@@ -1,0 +1,56 @@
+"""Rows of JSON lines: one object a line, its keys the columns.
+
+`page_id`, `revision_id`, `timestamp`, `language` and `license` are those of an article, as in
+`corpora.articles.json_lines`; all other keys come along.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from corpora.articles.article import Article
+from corpora.articles.json_lines import json_object
+from corpora.errors import CorpusFormatError
+from corpora.formats.lines import LineReader
+from corpora.inputs.rows import RowReader
+
+LINES_ASKED = 200  # Lines by which it is told which columns there are
+
+
+def json_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield line number and object of each line that is not blank. Raises CorpusFormatError, naming
+    the line, if one is malformed.
+    """
+    for number, line in LineReader(path).lines():
+        if not line.strip():
+            continue
+        try:
+            yield number, json_object(line, "utf-8")
+        except ValueError as error:
+            raise CorpusFormatError(f"{path}, line {number}: {error}") from error
+
+
+def json_reader(path: Path, text_column: str, id_column: str, language: str) -> RowReader:
+    """Return what makes articles of the rows; the first ones tell which columns there are."""
+    kinds: dict[str, set[type]] = {}
+    for (_, row), _ in zip(json_rows(path), range(LINES_ASKED), strict=False):
+        for name, value in row.items():
+            kinds.setdefault(name, set()).add(type(value))
+    strings = [name for name, found in kinds.items() if str in found]
+    return RowReader(
+        list(kinds),
+        text_column,
+        id_column,
+        language,
+        str(path),
+        strings=strings,
+        is_articles=True,
+    )
+
+
+def json_articles(path: Path, reader: RowReader) -> Iterator[Article]:
+    """Yield the articles of a file."""
+    for i, (line, row) in enumerate(json_rows(path), 1):
+        article = reader.article(i, row, f"line {line}")
+        if article is not None:
+            yield article
+    reader.log_left_out()

@@ -1,0 +1,60 @@
+"""Text of a row of Wikimedia's structured snapshots: abstract and sections, as a tree of parts.
+
+    {"name": "Early life", "type": "section", "has_parts": [
+        {"type": "paragraph", "value": "She was born in …", "links": […]},
+        {"type": "section", "name": "Youth", "has_parts": […]}]}
+
+Paragraphs and the headings of sections are taken; lists, tables and sections of references are not.
+The first section is often called Abstract, and is then the whole of what `abstract` begins.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from corpora.articles.main_sections import joined, tidy, without_apparatus
+
+MAX_DEPTH = 50
+
+
+def structured_text(row: Mapping[str, object], error: Callable[[str], Exception]) -> str:
+    """Return the text of a row; `error` makes the error of a row of another form."""
+    abstract = row.get("abstract") or ""
+    if not isinstance(abstract, str):
+        raise error(f"the abstract is of type {type(abstract).__name__}, expected a text")
+    sections: Any = row.get("sections")
+    if isinstance(sections, str):
+        try:
+            sections = json.loads(sections) if sections.strip() else []
+        except (ValueError, RecursionError) as fault:
+            raise error(f"not valid JSON ({fault})") from fault
+    if sections is None:
+        sections = []
+    if not isinstance(sections, list):
+        raise error(f"expected a list of sections, found {type(sections).__name__}")
+    blocks: list[tuple[int, str]] = []
+    first = sections[0] if sections else None
+    if isinstance(first, Mapping) and first.get("name") == "Abstract":
+        blocks += _blocks(first.get("has_parts"), 2, error)
+        sections = sections[1:]
+    blocks = blocks or [(0, tidy(abstract))]
+    blocks += without_apparatus(_blocks(sections, 2, error))
+    return joined(blocks)
+
+
+def _blocks(parts: Any, level: int, error: Callable[[str], Exception]) -> Iterator[tuple[int, str]]:
+    """Yield headings as (level, title) and paragraphs as (0, text)."""
+    if parts is None:
+        return
+    if not isinstance(parts, list) or level > MAX_DEPTH:
+        raise error("expected a list of parts, at most 50 deep")
+    for part in parts:
+        if not isinstance(part, Mapping):
+            raise error(f"expected a part with its type, found {type(part).__name__}")
+        kind, name, value = part.get("type"), part.get("name"), part.get("value")
+        if kind == "section":
+            if isinstance(name, str) and (title := tidy(name)):
+                yield min(level, 6), title
+            yield from _blocks(part.get("has_parts"), level + 1, error)
+        elif kind == "paragraph" and isinstance(value, str):
+            yield 0, tidy(value)

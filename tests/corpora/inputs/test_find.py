@@ -1,0 +1,119 @@
+import json
+
+import pytest
+
+from corpora import ArticleStore, CorpusFormatError
+from corpora.formats.registry import UnknownFormatError
+from corpora.inputs import find_input
+
+
+def write(path, content):
+    data = content if isinstance(content, bytes) else content.encode()
+    path.write_bytes(data)
+    return path
+
+
+REVIEWS = 'id,review,rating\na7,"Good, warm\nand ""soft""",4\nb2,Too small,2\nc3, ,1\n'
+
+
+def test_csv_of_reviews(tmp_path):
+    found = find_input(write(tmp_path / "reviews.csv", REVIEWS))
+    assert (found.format, found.kind) == ("csv", "texts")
+    assert found.describe() == (
+        f"{tmp_path}/reviews.csv: CSV, text in 'review', ids in 'id', with 'rating'"
+    )
+    first, second = found.articles()
+    assert (first.text, first.title) == ('Good, warm\nand "soft"', "a7")
+    assert first.columns == {"id": "a7", "rating": "4"}
+    assert first.page_id < 0
+    assert second.text == "Too small"
+
+
+def test_folder_of_texts(tmp_path):
+    (tmp_path / "b").mkdir()
+    write(tmp_path / "b" / "1.txt", b"\xef\xbb\xbfDear\r\nall")
+    write(tmp_path / "a.txt", "Caf\u0065\u0301")
+    write(tmp_path / "read.me", b"\xff")
+    write(tmp_path / "empty.txt", "\n")
+    found = find_input(tmp_path)
+    assert (found.format, found.kind) == ("folder", "texts")
+    assert found.describe() == f"{tmp_path}: folder of 3 texts"
+    texts = {article.title: article.text for article in found.articles()}
+    assert texts == {"a.txt": "Café", "b/1.txt": "Dear\nall"}
+
+
+def test_json_lines_of_texts_and_of_counts(tmp_path):
+    rows = [{"page_id": 3, "title": "A", "text": "x", "language": "de", "k": 1.5}, {"text": ""}]
+    texts = find_input(write(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows[:1])) + "\n"))
+    (article,) = texts.articles()
+    assert (article.page_id, article.language, article.columns) == (3, "de", {"k": 1.5})
+    counts = find_input(write(tmp_path / "b.jsonl", '{"id": "x", "counts": {"a": 2}}\n'))
+    assert counts.kind == "counts"
+    assert counts.corpus().vocabulary == ("a",)
+
+
+def test_a_store_is_a_store(tmp_path):
+    articles = list(find_input(write(tmp_path / "r.csv", REVIEWS)).articles())
+    ArticleStore(tmp_path / "store").append(articles)
+    found = find_input(tmp_path / "store")
+    assert found.kind == "store"
+    assert list(found.articles()) == articles
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("id,text\n1,a\n2,b,c\n", r"line 3: expected 2 fields .* found 3"),
+        ("id,text\n1,a\n1,b\n", r"line 3, column 'id': the id 1 is that of row 1 too"),
+        ("id,text\n1,a\n,b\n", r"line 3, column 'id': no id"),
+        ('id,text\n1,a\n2,"open\n3,more\n', r"line 3: a quote is opened here"),
+        ('id,text\n1,a\n2,"open\n3,"more"\n', r"line 3: a quote is opened here"),
+        (b"id,text\n1,a\n2,caf\xe9\n", r"line 3: not valid UTF-8"),
+        ("id,text\n1,a\n2,nan\n", r"line 3, column 'text': expected a text, found nan"),
+        ("id,text\n1,2.5\n2,3\n", r"line 2, column 'text': expected a text, found the number 2.5"),
+        ("id,id\n1,2.5\n", r"line 1: two columns are called 'id'"),
+        ("a,b\nx,y\n", r"which column is the text\?.*the columns are 'a', 'b'"),
+        ("a,b\n1,2\n", r"no column holds strings"),
+        ("", "line 1: expected the names of the columns"),
+    ],
+)
+def test_a_bad_csv_is_one_line_that_names_the_place(tmp_path, content, why):
+    path = write(tmp_path / "bad.csv", content)
+    with pytest.raises(CorpusFormatError, match=rf"bad\.csv.*{why}") as caught:
+        list(find_input(path).articles())
+    assert "\n" not in str(caught.value)
+
+
+def test_a_column_that_is_not_there(tmp_path):
+    path = write(tmp_path / "r.csv", REVIEWS)
+    with pytest.raises(CorpusFormatError, match=r"no column 'body'.* 'id', 'review', 'rating'"):
+        find_input(path, text_column="body")
+
+
+def test_mixed_encodings_name_file_and_line(tmp_path):
+    write(tmp_path / "a.txt", "fine")
+    write(tmp_path / "b.txt", b"one\ntwo\nthr\xe9e\n")
+    with pytest.raises(CorpusFormatError, match=r"b\.txt, line 3: not UTF-8"):
+        list(find_input(tmp_path).articles())
+
+
+def test_formats_of_counts_go_through(tmp_path):
+    write(
+        tmp_path / "c.mtx",
+        "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 3\n2 2 1\n",
+    )
+    found = find_input(tmp_path / "c.mtx", vocabulary="numbers")
+    assert (found.kind, found.format) == ("counts", "mtx")
+    assert found.corpus().counts.sum() == 4
+    found.corpus().save(tmp_path / "corpus")
+    assert find_input(tmp_path / "corpus").corpus().vocabulary == ("1", "2")
+    with pytest.raises(UnknownFormatError, match="no columns"):
+        find_input(tmp_path / "corpus", text_column="text")
+
+
+def test_the_stamp_changes_with_content_and_not_with_the_hour(tmp_path):
+    path = write(tmp_path / "r.csv", REVIEWS)
+    before = find_input(path).stamp()
+    assert find_input(path).stamp() == before
+    write(path, REVIEWS + "d,e,1\n")
+    assert find_input(path).stamp() != before
