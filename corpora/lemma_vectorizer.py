@@ -66,7 +66,7 @@ class LemmaVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         bigram_min_count: int = 5,
         bigram_threshold: float | None = None,
         min_df: int = 5,
-        max_df: float = 0.5,
+        max_df: float = 0.2,
         max_features: int | None = 100_000,
         n_jobs: int | None = None,
     ) -> None:
