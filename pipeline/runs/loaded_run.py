@@ -88,7 +88,8 @@ class LoadedRun:
     def store(self) -> ArticleStore:
         """Store of the articles; its path is relative to here or to the folder of `runs`.
 
-        The store may not exist any more.
+        A run that was saved has a store of texts in its own directory. The store may not exist any
+        more.
         """
         articles = self.settings.articles
         if is_url(articles):
@@ -97,5 +98,8 @@ class LoadedRun:
             except MissingExtraError:  # the store does not exist, and says so when it is read
                 return ArticleStore(Path(articles))
         path = Path(articles)
+        inside = self.directory.path / path.name
+        if path.name and (inside / "manifest.jsonl").is_file():
+            return ArticleStore(inside)
         beside = self.directory.path.parent.parent / path
         return ArticleStore(beside if beside.is_dir() and not path.is_dir() else path)

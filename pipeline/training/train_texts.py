@@ -1,0 +1,147 @@
+"""`pipeline.train`: texts or a data frame in, a run out."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tempfile
+from dataclasses import fields
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.articles.remote import is_url
+from corpora.inputs import find_input
+from corpora.inputs.frames import articles_of
+from pipeline.errors import UsageError
+from pipeline.progress import bars
+from pipeline.runs.infer_table import TEXTS
+from pipeline.runs.run import Run
+from pipeline.runs.run_directory import RunDirectory
+from pipeline.setting_sources import from_table
+from pipeline.settings import TrainSettings
+from pipeline.text.text_store import stored_texts
+from pipeline.training.train import train as train_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NOT_HERE = {
+    "articles": "the texts are given",
+    "counts": "the texts are given",
+    "follow": "nothing is being downloaded",
+    "follow_after": "nothing is being downloaded",
+}
+"""Settings of the command that have no use here, with the reason."""
+
+
+def train(
+    texts: Any,
+    topics: int = 50,
+    *,
+    model: str = TrainSettings.model,
+    text_column: str = "",
+    id_column: str = "",
+    language: str = "en",
+    run: str | None = None,
+    runs: str | Path | None = None,
+    seed: int | None = None,
+    quiet: bool = False,
+    **settings: Any,
+) -> Run:
+    """Learn the topics of texts, as the command `train` does.
+
+    Parameters
+    ----------
+    texts
+        List of strings, or data frame or series of pandas or polars; also a list of mappings, one a
+        row, or a mapping of columns; or a path of what `corpora.inputs.find_input` finds to be
+        texts. Each row is a document, unless `documents` says otherwise.
+    topics
+        Number of topics.
+    model
+        Model and trainer: "online" or "gibbs" for LDA, "gamma-poisson" or "poisson-mrf".
+    text_column, id_column
+        Columns of texts and ids. By default `text`, or the only column of strings; and `id`, or the
+        number of the row, from 1. Other columns come along.
+    language
+        Language of the texts, as the code of a Wikipedia: it decides the spaCy model.
+    run, runs
+        Name of the run, and the folder for it. Without both the run is in a temporary directory
+        that is deleted with the object; `Run.save` keeps it. A run that exists is gone on with.
+    seed
+        Random seed; it fixes the result to the bit. By default one is drawn and recorded.
+    quiet
+        Whether to show no progress.
+    **settings
+        Other settings of the command `train` by their names, such as `no_below=2`.
+
+    Raises
+    ------
+    TypeError
+        If there is no setting of that name, or it has no use here.
+    CorpusFormatError
+        If a column is not there, or a row is malformed.
+    pipeline.errors.UsageError
+        If a value is impossible.
+    """
+    _check_names(settings)
+    given = {**_listed(settings), "topics": topics, "model": model}
+    given = {"documents": "article", **given}
+    if seed is not None:
+        given["seed"] = seed
+    # Before the texts are read: a wrong value shows at once.
+    from_table(TrainSettings, given, "train")
+    temporary = None
+    if run is None and runs is None:
+        temporary = tempfile.TemporaryDirectory(prefix="wikitopics-", ignore_cleanup_errors=True)
+        runs = temporary.name
+    folder = Path(TrainSettings.runs if runs is None else runs)
+    with bars(shown=not quiet):
+        given["articles"] = _store(texts, folder, text_column, id_column, language)
+        if run is not None:
+            given["run"] = run
+        asked = from_table(TrainSettings, {**given, "runs": str(folder)}, "train")
+        path = Path(train_run(asked, given)["path"])
+    directory = RunDirectory(path)
+    if TEXTS not in directory.provenance():
+        about = {"text_column": text_column, "id_column": id_column, "language": language}
+        directory.update_provenance({TEXTS: about})
+    return Run(path, quiet=quiet, temporary=temporary)
+
+
+def _store(texts: Any, runs: Path, text_column: str, id_column: str, language: str) -> str:
+    """Return the path of a store of the texts."""
+    if not isinstance(texts, str | PathLike):
+        articles = articles_of(texts, text_column, id_column, language)
+        return str(stored_texts(articles, runs))
+    path = os.fspath(texts)
+    if not is_url(path) and not os.path.exists(path):  # noqa: PTH110 - a text may be too long
+        raise FileNotFoundError(
+            f"there is no file {path[:60]!r}; for a single text give a list, [text]"
+        )
+    found = find_input(path, "", text_column, id_column, language=language)
+    if found.kind == "counts":
+        raise UsageError(f"{found.describe()}: `python -m pipeline train` learns from counts")
+    return path if found.kind == "store" else str(stored_texts(found.articles(), runs))
+
+
+def _check_names(settings: Mapping[str, Any]) -> None:
+    """Raise TypeError for names that are no settings, or that have no use for texts."""
+    known = [each.name for each in fields(TrainSettings) if each.name not in NOT_HERE]
+    for name in settings:
+        if name in NOT_HERE:
+            raise TypeError(f"train() has no use for {name}: {NOT_HERE[name]}; leave it out")
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 3)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+            raise TypeError(f"train() has no setting {name!r}: {hint}")
+
+
+def _listed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with lists as the command has them, separated by commas; None left out."""
+    return {
+        name: ",".join(map(str, value)) if isinstance(value, list | tuple) else value
+        for name, value in settings.items()
+        if value is not None
+    }
