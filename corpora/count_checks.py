@@ -24,7 +24,7 @@ def checked_counts(counts: Any) -> sparse.csr_array[np.int32]:
     if csr.dtype.kind not in "biuf":
         raise ValueError(f"counts must be numbers, not {csr.dtype}")
     csr.check_format(full_check=True)
-    in_range = (csr.data >= 0) & (csr.data <= MAX_INT32)  # NaN is not
+    in_range = (csr.data >= 0) & (csr.data < MAX_INT32 + 1)  # NaN is not; 2³¹ − 1 is no float32
     if not np.all(in_range) or np.any(csr.data % 1):
         raise ValueError("counts must be whole numbers, none negative or above 2³¹ − 1")
     if not csr.has_canonical_format or not np.all(csr.data):

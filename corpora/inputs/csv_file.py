@@ -87,7 +87,7 @@ class CsvFile:
                     f" found {fields[place]}; leave the field empty"
                 )
             row = dict(zip(self.columns, fields, strict=True))
-            article = reader.article(i, row, f"line {line}")
+            article = reader.article(i, row, line=line)
             if article is not None:
                 yield article
         reader.log_left_out()

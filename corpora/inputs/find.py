@@ -21,22 +21,44 @@ from corpora.formats.lines import LineReader
 from corpora.formats.registry import FORMATS, UnknownFormatError, format_of, read_corpus
 from corpora.formats.text_folder import file_names
 from corpora.inputs.csv_file import CsvFile
+from corpora.inputs.h5ad import MAGIC as HDF5_MAGIC
+from corpora.inputs.h5ad import read_h5ad, size_of
 from corpora.inputs.json_lines import json_articles, json_reader
+from corpora.inputs.parquet_file import ENDINGS as PARQUET_ENDINGS
+from corpora.inputs.parquet_file import MAGIC as PARQUET_MAGIC
+from corpora.inputs.parquet_file import ParquetTable, parquet_files
 from corpora.inputs.rows import RowReader
 from corpora.inputs.text_files import text_articles, text_files
 
 Kind = Literal["store", "texts", "counts"]
 
-STORE, FOLDER, JSON, CSV, TSV = "store", "folder", "jsonl", "csv", "tsv"
+STORE, FOLDER, JSON, CSV, TSV, PARQUET = "store", "folder", "jsonl", "csv", "tsv", "parquet"
+H5AD = "h5ad"
 TEXT_FORMATS = {
     STORE: "article store",
     FOLDER: "folder of .txt files",
     JSON: "JSON lines",
     CSV: "CSV",
     TSV: "TSV",
+    PARQUET: "Parquet",
 }
 """Formats of texts, and how a line calls them; a name that is also one of counts is told by the
 content."""
+
+COUNT_FORMATS = {name: each.title for name, each in FORMATS.items()} | {H5AD: "AnnData"}
+"""Formats of counts, and how a line calls them."""
+
+MAGICS = {b"%%MatrixMarket": "mtx", PARQUET_MAGIC: PARQUET, HDF5_MAGIC: H5AD}
+"""First bytes of files, and their formats."""
+
+NAME_ENDS = {
+    ".csv": CSV,
+    ".tsv": TSV,
+    ".tab": TSV,
+    ".h5ad": H5AD,
+    **dict.fromkeys(PARQUET_ENDINGS, PARQUET),
+}
+"""Ends of the names of files, and their formats."""
 
 FIRST_BYTES = 1 << 16
 
@@ -51,18 +73,24 @@ class Input:
     text_column: str = ""
     id_column: str = ""
     vocabulary: str = ""
-    language: str = "en"
+    language: str = ""  #: Language of texts that do not say theirs; empty for English.
     files: tuple[Path, ...] = field(default=(), repr=False)  #: Files of a folder, in order.
 
     def describe(self) -> str:
         """Say in a line what was found."""
+        if self.format == H5AD:
+            n_cells, n_genes = size_of(self.path)
+            return f"{self.path}: AnnData, counts of {n_cells} cells × {n_genes} genes"
         if self.kind == "counts":
-            return f"{self.path}: counts, {_title(self.format)}"
+            return f"{self.path}: counts, {COUNT_FORMATS[self.format]}"
         if self.kind == "store":
             return f"{self.path}: {TEXT_FORMATS[STORE]}"
         if self.format == FOLDER:
             n_files = len(self.files)
             return f"{self.path}: folder of {n_files} text{'s' if n_files != 1 else ''}"
+        if len(self.files) > 1:
+            title = f"{len(self.files)} files of {TEXT_FORMATS[self.format]}"
+            return f"{self.path}: {title}, {self.reader().describe()}"
         return f"{self.path}: {TEXT_FORMATS[self.format]}, {self.reader().describe()}"
 
     def stamp(self) -> str:
@@ -93,6 +121,8 @@ class Input:
         """
         if self.kind != "counts":
             raise ValueError(f"{self.path} holds texts, no counts")
+        if self.format == H5AD:
+            return read_h5ad(self.path)
         return read_corpus(self.path, self.format, self.vocabulary or None)
 
     @property
@@ -114,7 +144,7 @@ def find_input(
     text_column: str = "",
     id_column: str = "",
     vocabulary: str = "",
-    language: str = "en",
+    language: str = "",
 ) -> Input:
     """Return what `path` holds, in `format` or the format that its content tells. Raises
     FileNotFoundError if nothing is there; UnknownFormatError if there is no such format, or it has
@@ -122,7 +152,7 @@ def find_input(
     or a store, folder or file is none of its format.
     """
     place = path_of(path)
-    known = dict.fromkeys((*TEXT_FORMATS, *FORMATS))
+    known = dict.fromkeys((*TEXT_FORMATS, *COUNT_FORMATS))
     if format and format not in known:
         raise UnknownFormatError(f"there is no format {format!r}, only {', '.join(known)}")
     if not is_url(place) and not place.exists():
@@ -133,7 +163,10 @@ def find_input(
         raise UnknownFormatError(f"{path}: {_title(name)} has no columns, so none can be {asked!r}")
     if vocabulary and kind != "counts":
         raise UnknownFormatError(f"{path}: {_title(name)} takes no vocabulary")
-    files = tuple(text_files(place)) if name == FOLDER else ()
+    if name == FOLDER:
+        files = tuple(text_files(place))
+    else:
+        files = parquet_files(place) if name == PARQUET else ()
     if name == FOLDER and not files:
         raise CorpusFormatError(f"{path}: no file in this folder ends in .txt")
     found = Input(place, name, kind, text_column, id_column, vocabulary, language, files)
@@ -152,31 +185,29 @@ def _found(path: Path, asked: str, vocabulary: str) -> tuple[str, Kind]:
     if is_url(path) or (path / "manifest.jsonl").is_file():
         return STORE, "store"
     if path.is_dir():
-        return (
-            (FORMATS["corpus"].name, "counts") if (path / HEADER).is_file() else (FOLDER, "texts")
-        )
+        if (path / HEADER).is_file():
+            return "corpus", "counts"
+        return (PARQUET if parquet_files(path) else FOLDER), "texts"
     return _found_file(path)
 
 
 def _found_file(path: Path) -> tuple[str, Kind]:
-    name = without_suffix(path.name).lower()
+    """Return name and kind of a file, by its first bytes, else by its name, else by its lines."""
     start = _start(path)
-    if start.startswith(b"%%MatrixMarket"):
-        return "mtx", "counts"
-    if name.endswith((".tsv", ".tab")):
-        return TSV, "texts"
-    if name.endswith(".csv"):
-        return CSV, "texts"
-    try:
-        return format_of(path).name, "counts"
-    except UnknownFormatError:
-        pass
-    if _looks_like_table(start):
-        return CSV, "texts"
-    raise CorpusFormatError(
-        f"{path}: neither its name nor its content tells what it is; name its format, one of"
-        f" {', '.join(dict.fromkeys((*TEXT_FORMATS, *FORMATS)))}"
-    )
+    name = next((name for magic, name in MAGICS.items() if start.startswith(magic)), "")
+    file = without_suffix(path.name).lower()
+    name = name or next((name for end, name in NAME_ENDS.items() if file.endswith(end)), "")
+    if not name:
+        try:
+            name = format_of(path).name
+        except UnknownFormatError:
+            name = CSV if _looks_like_table(start) else ""
+    if not name:
+        raise CorpusFormatError(
+            f"{path}: neither its name nor its content tells what it is; name its format, one of"
+            f" {', '.join(dict.fromkeys((*TEXT_FORMATS, *COUNT_FORMATS)))}"
+        )
+    return name, "texts" if name in TEXT_FORMATS else "counts"
 
 
 def _start(path: Path) -> bytes:
@@ -225,7 +256,7 @@ def _looks_like_table(start: bytes) -> bool:
 
 
 def _title(name: str) -> str:
-    return TEXT_FORMATS[name] if name in TEXT_FORMATS else FORMATS[name].title
+    return TEXT_FORMATS[name] if name in TEXT_FORMATS else COUNT_FORMATS[name]
 
 
 def _csv_articles(found: Input) -> Iterator[Article]:
@@ -241,15 +272,26 @@ def _json_reader(found: Input) -> RowReader:
     return json_reader(found.path, found.text_column, found.id_column, found.language)
 
 
+def _parquet_articles(found: Input) -> Iterator[Article]:
+    table = ParquetTable(found.path)
+    return table.articles(table.reader(found.text_column, found.id_column, found.language))
+
+
+def _parquet_reader(found: Input) -> RowReader:
+    return ParquetTable(found.path).reader(found.text_column, found.id_column, found.language)
+
+
 _READERS: dict[str, Callable[[Input], RowReader]] = {
     CSV: _csv_reader,
     TSV: _csv_reader,
     JSON: _json_reader,
+    PARQUET: _parquet_reader,
 }
 _ARTICLES: dict[str, Callable[[Input], Iterator[Article]]] = {
     STORE: lambda found: iter(ArticleStore(found.path)),
     FOLDER: lambda found: text_articles(found.path, found.language),
     CSV: _csv_articles,
+    PARQUET: _parquet_articles,
     TSV: _csv_articles,
     JSON: lambda found: json_articles(found.path, _json_reader(found)),
 }

@@ -50,7 +50,7 @@ def json_reader(path: Path, text_column: str, id_column: str, language: str) -> 
 def json_articles(path: Path, reader: RowReader) -> Iterator[Article]:
     """Yield the articles of a file."""
     for i, (line, row) in enumerate(json_rows(path), 1):
-        article = reader.article(i, row, f"line {line}")
+        article = reader.article(i, row, line=line)
         if article is not None:
             yield article
     reader.log_left_out()

@@ -7,8 +7,10 @@ the number of the row. Columns that are used for nothing else come along as `Art
 """
 
 import datetime as dt
+import json
 import logging
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -17,11 +19,11 @@ from typing import Any
 from uuid import UUID
 
 from corpora.articles.article import Article, Value
-from corpora.articles.json_lines import made_page_id
+from corpora.articles.json_lines import columns_in, made_page_id
 from corpora.articles.shard import COLUMNS, FIELDS
 from corpora.errors import CorpusFormatError
 from corpora.inputs.seen_ids import SeenIds
-from corpora.inputs.structured import structured_text
+from corpora.inputs.structured import NESTED, structured_revision, structured_text
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +32,7 @@ Row = Mapping[str, object]
 TEXT, ABSTRACT, SECTIONS = "text", "abstract", "sections"
 SHOWN_COLUMNS = 30  # Columns that an error lists
 MAX_DIGITS = 19
+WIKIPEDIA = re.compile(r"https?://([a-z][a-z-]{1,20})(?:\.m)?\.wikipedia\.org/", re.IGNORECASE)
 ID_NAMES = ("page_id", "id", "identifier")
 COMMON_NAMES = ("id", "page_id", "title", "url")
 """Columns that are not taken for the text, unless it is asked for."""
@@ -39,7 +42,8 @@ class RowReader:
     """Makes an article of each row of a table.
 
     `columns` are the names of the table's columns; `strings` those that hold strings, where the
-    table says so, by default all. `source` stands in messages. `is_articles` takes `revision_id`,
+    table says so, by default all. An empty `language` is that of the Wikipedia in `url`, else
+    English. `source` stands in messages. `is_articles` takes `revision_id`,
     `timestamp`, `language` and `license` for the article's, which is the rule where all fields of
     an article are there. Raises CorpusFormatError if a column is not there, or none can be told to
     be the text.
@@ -78,10 +82,13 @@ class RowReader:
         """Column of the ids; empty if they are the numbers of the rows."""
         self.title_column = self._first("title", *self._structured("name"))
         self.url_column = self._first("url")
-        self.is_articles = is_articles or set(FIELDS) <= set(self.columns)
+        is_articles = is_articles or set(FIELDS) <= set(self.columns)
+        self.is_articles = is_articles and not self.is_structured
         used = {*self.text_columns, self.title_column, self.url_column}
         if self.is_articles:
             used |= {"revision_id", "timestamp", "language", "license"}
+        if self.is_structured:
+            used |= {*NESTED, "date_modified"}
         self._used = used - {""}
         self._seen = SeenIds()
         self._nested: set[str] = set()
@@ -110,22 +117,24 @@ class RowReader:
                 yield article
         self.log_left_out()
 
-    def article(self, i: int, row: Row, place: str = "") -> Article | None:
-        """Return the article of row `i`, None if its text is empty, which is counted. `place` names
-        the row in messages, by default `row 7`. Raises CorpusFormatError, naming place and column,
-        if text or id are missing or of another type, or an id appeared before.
+    def article(self, i: int, row: Row, place: str = "", line: int = 0) -> Article | None:
+        """Return the article of row `i`, None if its text is empty, which is counted. Messages name
+        the row by `place`, by default `row 7`, or by its `line`, if it has one. Raises
+        CorpusFormatError, naming place and column, if text or id are missing or of another type, or
+        an id appeared before.
         """
-        place = place or f"row {i}"
+        unit, number = ("line", line) if line else ("row", i)
+        place = place or f"{unit} {number}"
         text = self._text(row, place)
         if not text.strip():
             self.n_empty += 1
             return None
         page_id, original = self._id(i, row, place)
-        if (before := self._seen.add(page_id, i)) is not None:
+        if (before := self._seen.add(page_id, number)) is not None:
             raise self._error(
                 place,
                 self.id_column,
-                f"the id {_shown(original)} is that of row {before} too; ids must differ",
+                f"the id {_shown(original)} is that of {unit} {before} too; ids must differ",
             )
         title = self._string_or_empty(row, self.title_column)
         revision_id, timestamp, language, license_ = self._revision(row, place)
@@ -231,8 +240,18 @@ class RowReader:
             time, language, license_ = (
                 self._string_or_empty(row, name) for name in ("timestamp", "language", "license")
             )
-            return number or 0, time, language or self.language, license_
-        return 0, "", self.language, ""
+            return number or 0, time, language or self._language(row), license_
+        if self.is_structured:
+            revision_id, time, language, license_ = structured_revision(row)
+            return revision_id, time, self.language or language or "en", license_
+        return 0, "", self._language(row), ""
+
+    def _language(self, row: Row) -> str:
+        """Return the language that was given; else that of a Wikipedia's address; else English."""
+        if self.language:
+            return self.language
+        found = WIKIPEDIA.match(self._string_or_empty(row, self.url_column))
+        return found[1].lower() if found else "en"
 
     def _others(self, row: Row, *, is_numbered: bool) -> dict[str, Value]:
         """Return the columns that come along. The ids do, unless they are page ids by name and
@@ -242,10 +261,10 @@ class RowReader:
         for name, value in row.items():
             if name in self._used or (is_numbered and name == self.id_column and name in ID_NAMES):
                 continue
-            if isinstance(value, str):
+            if self.is_articles and name == COLUMNS and (exported := _exported(value)) is not None:
+                others |= exported
+            elif isinstance(value, str):
                 others[name] = str(value)
-            elif self.is_articles and name == COLUMNS and isinstance(value, Mapping):
-                others |= self._others(value, is_numbered=False)
             elif (plain := _plain(value)) is not _NO_VALUE:
                 others[name] = plain
             else:
@@ -305,6 +324,18 @@ def _is_missing(value: Any) -> bool:
 def _shown(value: object) -> str:
     shown = repr(value)
     return shown if len(shown) <= 60 else shown[:60] + "…"
+
+
+def _exported(value: object) -> dict[str, Value] | None:
+    """Return the columns of an article as an export writes them; None if it is something else."""
+    if value is None:
+        return {}
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return columns_in({COLUMNS: value}) if isinstance(value, dict) else None
 
 
 _NO_VALUE = object()

@@ -15,6 +15,8 @@ from typing import Any
 from corpora.articles.main_sections import joined, tidy, without_apparatus
 
 MAX_DEPTH = 50
+NESTED = ("sections", "version", "license", "in_language")
+"""Columns of objects that are read."""
 
 
 def structured_text(row: Mapping[str, object], error: Callable[[str], Exception]) -> str:
@@ -40,6 +42,37 @@ def structured_text(row: Mapping[str, object], error: Callable[[str], Exception]
     blocks = blocks or [(0, tidy(abstract))]
     blocks += without_apparatus(_blocks(sections, 2, error))
     return joined(blocks)
+
+
+def structured_revision(row: Mapping[str, object]) -> tuple[int, str, str, str]:
+    """Return revision id, time, language and licence; 0 or empty where the row does not say."""
+    version, languages = _object(row.get("version")), _object(row.get("in_language"))
+    licenses = _parsed(row.get("license"))
+    first = _object(licenses[0] if isinstance(licenses, list) and licenses else None)
+    revision_id = version.get("identifier")
+    is_whole = isinstance(revision_id, int) and 0 <= revision_id < 2**63
+    time, language, name = row.get("date_modified"), languages.get("identifier"), first.get("name")
+    return (
+        int(str(revision_id)) if is_whole else 0,
+        time if isinstance(time, str) else "",
+        language if isinstance(language, str) else "",
+        name if isinstance(name, str) else "",
+    )
+
+
+def _parsed(value: object) -> object:
+    """Return a value, or what the JSON in a string says; None if it is none."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    parsed = _parsed(value)
+    return parsed if isinstance(parsed, Mapping) else {}
 
 
 def _blocks(parts: Any, level: int, error: Callable[[str], Exception]) -> Iterator[tuple[int, str]]:

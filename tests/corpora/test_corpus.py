@@ -125,6 +125,7 @@ def test_no_training_documents_leave_no_vocabulary():
         ({"counts": np.array([[1, np.nan]])}, "whole numbers"),
         ({"counts": np.array([[1, np.inf]])}, "whole numbers"),
         ({"counts": np.array([[1, 2**31]])}, "above"),
+        ({"counts": np.array([[1, 2**31]], dtype=np.float32)}, "above"),
         ({"counts": np.array([[1, 1j]])}, "numbers"),
         ({"counts": np.array([[1, 2, 3]])}, "vocabulary must have 3 entries, not 2"),
         ({"counts": np.array([[1, 2], [3, 4]])}, "doc_ids must have 2 entries, not 1"),

@@ -64,7 +64,7 @@ def test_a_store_is_a_store(tmp_path):
     ("content", "why"),
     [
         ("id,text\n1,a\n2,b,c\n", r"line 3: expected 2 fields .* found 3"),
-        ("id,text\n1,a\n1,b\n", r"line 3, column 'id': the id 1 is that of row 1 too"),
+        ("id,text\n1,a\n1,b\n", r"line 3, column 'id': the id 1 is that of line 2 too"),
         ("id,text\n1,a\n,b\n", r"line 3, column 'id': no id"),
         ('id,text\n1,a\n2,"open\n3,more\n', r"line 3: a quote is opened here"),
         ('id,text\n1,a\n2,"open\n3,"more"\n', r"line 3: a quote is opened here"),
