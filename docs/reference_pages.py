@@ -42,12 +42,21 @@ class Setting:
     @property
     def option(self) -> str:
         """As the command line has it."""
+        if self.field.metadata["is_positional"]:
+            return str(self.field.metadata["metavar"])
         return "--" + self.field.name.replace("_", "-")
 
     @property
     def variable(self) -> str:
-        """As the environment has it."""
-        return ENVIRONMENT_PREFIX + self.field.name.upper()
+        """As the environment has it; empty if it does not."""
+        is_left_out = self.field.metadata["names_input"]
+        return "" if is_left_out else ENVIRONMENT_PREFIX + self.field.name.upper()
+
+    @property
+    def names(self) -> str:
+        """As settings file and environment have it, in words."""
+        name = f"`{self.field.name}` in `[{self.table}]`"
+        return f"{name}, `{self.variable}` in the environment." if self.variable else f"{name}."
 
     @property
     def default(self) -> str:
@@ -173,7 +182,10 @@ def command_page(name: str, parser: argparse.ArgumentParser) -> str:
         lines += ["## Arguments", ""]
         for action in arguments:
             shown = f"{action.metavar} …" if action.nargs == "+" else str(action.metavar)
-            lines += option_entry(shown, [sentence(action.help or "")])
+            told = [sentence(action.help or "")]
+            if action.dest in settings:
+                told.append(settings[action.dest].names)
+            lines += option_entry(shown, told)
     groups = {"Settings": settings_entries(options, settings)}
     borrowed = [each for each in settings.values() if each.table != name]
     if borrowed:
@@ -216,8 +228,7 @@ def settings_entries(options: list[argparse.Action], settings: dict[str, Setting
         told = [each.meaning]
         if each.of:
             told.append("For " + ", ".join(f"`{one}`" for one in each.of) + ".")
-        names = f"`{each.field.name}` in `[{each.table}]`, `{each.variable}` in the environment."
-        told.append(f"Value: {each.values}. Default: {each.default}.\\\n{names}")
+        told.append(f"Value: {each.values}. Default: {each.default}.\\\n{each.names}")
         lines += option_entry(in_full(action), told)
     return lines
 
@@ -240,7 +251,8 @@ INTRODUCTION = (
     "working directory; else it has its default."
 )
 OF_SEVERAL_COMMANDS = (
-    "A variable of the environment speaks to every command that has the setting. `select` takes "
+    "A variable of the environment speaks to every command that has the setting; what is read and "
+    "how (`INPUT`, `--format` and the like) is not taken from there. `select` takes "
     "the settings of its runs from `[train]`. `train` keeps what it was told, from whatever "
     "source, in `settings.toml` of the run."
 )
@@ -266,7 +278,8 @@ def settings_page() -> str:
         for field in fields(kind):
             each = Setting(table, table, field)
             only = ", ".join(f"`{one}`" for one in each.of) or "all"
-            lines.append(f"| `{field.name}` | `{each.variable}` | {each.default} | {only} |")
+            variable = f"`{each.variable}`" if each.variable else "-"
+            lines.append(f"| `{field.name}` | {variable} | {each.default} | {only} |")
     return "\n".join(lines) + "\n"
 
 

@@ -72,6 +72,15 @@ def _add_field(group: Any, title: str, each: Field[Any]) -> None:
     if each.default is False:
         group.add_argument(option, action="store_true", default=argparse.SUPPRESS, help=help_text)
         return
+    if each.metadata["is_positional"]:
+        group.add_argument(
+            each.name,
+            nargs="?",
+            default=argparse.SUPPRESS,
+            metavar=each.metadata["metavar"],
+            help=help_text,
+        )
+        return
     short = (each.metadata["short"],) if each.metadata["short"] else ()
     shown = "" if each.default is None or each.default == "" else f" (default: {each.default})"
     choices = each.metadata["choices"]  # checked by `resolve`, as those of environment and file

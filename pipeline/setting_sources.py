@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -42,27 +42,64 @@ def asked_for(
 
     `given` are values of the command line by field name; text is converted. `WIKITOPICS_NO_BELOW`
     in the environment sets `no_below`. `section` is the command's table in the settings file, by
-    default `pipeline.toml` of the working directory, if there is one.
+    default `pipeline.toml` of the working directory, if there is one. Of settings that exclude each
+    other the first source that names one decides.
 
-    Raises UsageError if a source names an unknown setting, or gives an impossible value.
+    Raises UsageError if a source names an unknown setting, gives an impossible value, or names
+    several settings that exclude each other.
     """
     values: dict[str, Any] = {}
     known = {each.name: each for each in fields(kind)}
+    exclusive = getattr(kind, "EXCLUSIVE", ())
     path = Path(SETTINGS_FILE) if settings_file is None else settings_file
     for name, value in read_table(path, section).items():
         key = name.replace("-", "_")
         if key not in known:
             raise UsageError(f"{path}: [{section}] has no setting {name!r}")
         values[key] = _checked(known[key], value, f"{path}: {name}")
+    _check_exclusive(values, exclusive, f"{path}: ")
+    in_environment: dict[str, Any] = {}
     for name, each in known.items():
         variable = ENVIRONMENT_PREFIX + name.upper()
         text = (os.environ if environment is None else environment).get(variable)
-        if text is not None:
-            values[name] = _checked(each, text, variable)
-    for name, value in given.items():
-        if name in known:
-            values[name] = _checked(known[name], value, "--" + name.replace("_", "-"))
+        if text is not None and not each.metadata["names_input"]:
+            in_environment[name] = _checked(each, text, variable)
+    on_command_line = {
+        name: _checked(known[name], value, _option(known[name]))
+        for name, value in given.items()
+        if name in known
+    }
+    for source in (in_environment, on_command_line):
+        _check_exclusive(source, exclusive, "")
+        if any(source.get(name) for name in exclusive):
+            values = _without_input(values, known, exclusive)
+        values |= source
     return values
+
+
+def _without_input(
+    values: dict[str, Any], known: Mapping[str, Field[Any]], exclusive: Sequence[str]
+) -> dict[str, Any]:
+    """Return values without the setting that says what is read, and those that say how it is."""
+    if not any(values.get(name) for name in exclusive):
+        return values
+    return {
+        name: value
+        for name, value in values.items()
+        if name not in exclusive and not known[name].metadata["names_input"]
+    }
+
+
+def _check_exclusive(values: Mapping[str, Any], exclusive: Sequence[str], where: str) -> None:
+    found = [name for name in exclusive if values.get(name)]
+    if len(found) > 1:
+        named = " and ".join("INPUT" if name == "input" else f"--{name}" for name in found)
+        raise UsageError(f"{where}{named} both say what to read: leave one out")
+
+
+def _option(each: Field[Any]) -> str:
+    name: str = each.metadata["metavar"]
+    return name if each.metadata["is_positional"] else "--" + each.name.replace("_", "-")
 
 
 def read_table(path: Path, section: str) -> dict[str, Any]:
@@ -86,8 +123,13 @@ def read_table(path: Path, section: str) -> dict[str, Any]:
 
 
 def as_table(settings: Any) -> dict[str, Any]:
-    """Return settings as a TOML table: None is left out."""
-    return {name: value for name, value in asdict(settings).items() if value is not None}
+    """Return settings as a TOML table: None is left out, and names of an input that are empty."""
+    left_out = {each.name for each in fields(settings) if each.metadata["names_input"]}
+    return {
+        name: value
+        for name, value in asdict(settings).items()
+        if value is not None and (value != "" or name not in left_out)
+    }
 
 
 def from_table(kind: type[S], table: Mapping[str, Any], where: str) -> S:

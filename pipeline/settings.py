@@ -38,16 +38,28 @@ def setting(
     metavar: str = "",
     of: tuple[str, ...] = (),
     short: str = "",
+    names_input: bool = False,
+    is_positional: bool = False,
 ) -> Any:
     """Return a field of a settings class, with its help text.
 
     `choices` that are slow to find are given as a function, with their names in `metavar`. `short`
     is a short option, as -o. `of` lists the models of `train`, or experiments of `reproduce`, that
-    have the setting, if not all have it; the help text then begins with them.
+    have the setting, if not all have it; the help text then begins with them. A setting that
+    `names_input` is not taken from the environment, where other commands have settings of the same
+    name, and is stored only if it is given. One that `is_positional` is an argument without --.
     """
     if of:
         help_text = f"{', '.join(of)}: {help_text}"
-    about = {"help": help_text, "choices": choices, "metavar": metavar, "of": of, "short": short}
+    about = {
+        "help": help_text,
+        "choices": choices,
+        "metavar": metavar,
+        "of": of,
+        "short": short,
+        "names_input": names_input,
+        "is_positional": is_positional,
+    }
     return field(default=default, metadata=about)
 
 
@@ -120,7 +132,10 @@ class TrainSettings:
     """`python -m pipeline train`."""
 
     GROUPS: ClassVar[Groups] = {
-        "input": ("articles", "documents", "validation", "test", "follow", "follow_after"),
+        "input": (
+            *("input", "format", "text_column", "id_column", "vocabulary", "articles", "counts"),
+            *("documents", "validation", "test", "follow", "follow_after"),
+        ),
         "text": ("spacy_model", "parts_of_speech", "stop_words", "min_length", "noun_chunks"),
         "vocabulary": (
             *("no_below", "no_above", "keep_n"),
@@ -140,7 +155,37 @@ class TrainSettings:
         "running": ("run", "runs", "seed", "threads", "cluster"),
     }
 
+    EXCLUSIVE: ClassVar[tuple[str, ...]] = ("input", "articles", "counts")
+    """Settings that each say what is read: at most one is given."""
+
     articles: str = setting("", "article store; by default the built-in sample", metavar="DIR")
+    input: str = setting(
+        "",
+        "what to learn from, found by its content: an article store (also its address), a folder "
+        "of .txt files, a CSV, TSV, JSON lines or Parquet file (or a folder of Parquet files) with "
+        "a text in each row, or counts in any format that `convert` reads, or .h5ad",
+        metavar="INPUT",
+        names_input=True,
+        is_positional=True,
+    )
+    format: str = setting(
+        "", "format of INPUT, if its content does not tell it", metavar="NAME", names_input=True
+    )
+    text_column: str = setting(
+        "", "column of INPUT with the texts; by default text", metavar="NAME", names_input=True
+    )
+    id_column: str = setting(
+        "",
+        "column of INPUT with the ids; by default id, or else rows are numbered",
+        metavar="NAME",
+        names_input=True,
+    )
+    vocabulary: str = setting(
+        "", "words, one a line, of counts that lie beside none", metavar="FILE", names_input=True
+    )
+    counts: str = setting(
+        "", "counts to learn from; the same as INPUT", metavar="FILE", names_input=True
+    )
     run: str = setting("", "name of the run; by default from model and topics", metavar="NAME")
     runs: str = setting("runs", "folder of runs", metavar="DIR")
     model: str = setting(
@@ -322,7 +367,10 @@ class EvaluateSettings:
     """`python -m pipeline evaluate`."""
 
     GROUPS: ClassVar[Groups] = {
-        "documents": ("articles", "counts", "vocabulary"),
+        "documents": (
+            *("documents", "articles", "counts"),
+            *("format", "text_column", "id_column", "vocabulary"),
+        ),
         "estimator": (
             *("method", "samples", "target_se", "convention"),
             *("smoothing", "seed", "max_memory"),
@@ -331,6 +379,30 @@ class EvaluateSettings:
         "running": ("per_document", "runs", "threads", "cluster"),
     }
 
+    documents: str = setting(
+        "",
+        "what to score, in any form that `train INPUT` takes; texts are counted as the first RUN's",
+        metavar="INPUT",
+        names_input=True,
+    )
+    format: str = setting(
+        "",
+        "format of --documents, if their content does not tell it",
+        metavar="NAME",
+        names_input=True,
+    )
+    text_column: str = setting(
+        "",
+        "column of --documents with the texts; by default text",
+        metavar="NAME",
+        names_input=True,
+    )
+    id_column: str = setting(
+        "",
+        "column of --documents with the ids; by default id, or else rows are numbered",
+        metavar="NAME",
+        names_input=True,
+    )
     articles: str = setting(
         "",
         "article store to score, counted as the first RUN's store; by default that run's test part",
@@ -442,8 +514,30 @@ class ReportSettings:
 class InferSettings:
     """`python -m pipeline infer`."""
 
-    GROUPS: ClassVar[Groups] = {"topics": ("words", "runs"), "running": ("threads",)}
+    GROUPS: ClassVar[Groups] = {
+        "input": ("format", "text_column", "id_column", "vocabulary"),
+        "topics": ("words", "runs"),
+        "running": ("threads",),
+    }
 
+    format: str = setting(
+        "",
+        "format of INPUT, if its content does not tell it",
+        metavar="NAME",
+        names_input=True,
+    )
+    text_column: str = setting(
+        "", "column of INPUT with the texts; by default text", metavar="NAME", names_input=True
+    )
+    id_column: str = setting(
+        "",
+        "column of INPUT with the ids; by default id, or else rows are numbered",
+        metavar="NAME",
+        names_input=True,
+    )
+    vocabulary: str = setting(
+        "", "words, one a line, of counts that lie beside none", metavar="FILE", names_input=True
+    )
     words: int = setting(5, "words of each topic", metavar="N")
     runs: str = setting("runs", "folder of runs", metavar="DIR")
     threads: int = setting(-1, "threads; -1: one for each core", metavar="N")

@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
 def run(arguments: Arguments) -> Outcome:
     """Score the models."""
     settings = resolve(EvaluateSettings, "evaluate", vars(arguments))
-    documents = settings.counts or settings.articles
+    documents = settings.documents or settings.counts or settings.articles
     on = f" on {documents}" if documents else ""
     logger.info("held-out likelihood of %s%s", ", ".join(arguments.model_names), on)
     from pipeline.scoring.evaluate import evaluate

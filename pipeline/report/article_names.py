@@ -30,14 +30,19 @@ class ArticleName:
 class ArticleNames:
     """Looks up names of documents, each once, and says in `note` what is missing.
 
-    Documents that the store lacks, or that are in a damaged shard, have the titles of the corpus
-    and no link. Only shards with a SHA-256 in `shards` are read, if it is given: others may hold
-    other revisions.
+    Documents that the store lacks, or that are in a damaged shard, have the titles of the
+    corpus and no link. `no_store` is the note of a run that has read no store. Only shards with
+    a SHA-256 in `shards` are read, if it is given: others may hold other revisions.
     """
 
     def __init__(
-        self, store: str | Path, corpus: Corpus, shards: Collection[str] | None = None
+        self,
+        store: str | Path,
+        corpus: Corpus,
+        shards: Collection[str] | None = None,
+        no_store: str = "",
     ) -> None:
+        self._no_store = no_store
         self._store, self._corpus = ArticleStore(store), corpus
         self._shards = None if shards is None else frozenset(shards)
         self._known: dict[str, ArticleName] = {}
@@ -47,6 +52,8 @@ class ArticleNames:
     @property
     def note(self) -> str:
         """Sentence on what is missing, and why; empty if nothing is missing so far."""
+        if self._no_store:
+            return self._no_store
         if self._note or not self._unknown:
             return self._note
         n = len(self._unknown)
@@ -82,6 +89,8 @@ class ArticleNames:
     def _found(self, wanted: set[str]) -> Iterator[Article]:
         """Yield the `wanted` articles that the store has; a damaged shard is skipped."""
         wanted = set(wanted)
+        if self._no_store:
+            return
         try:
             entries = self._store.entries
         except (CorpusFormatError, OSError) as error:
@@ -120,6 +129,9 @@ class ArticleNames:
 
 def names_of(run: LoadedRun) -> ArticleNames:
     """Return the names of documents of the run, from the shards that it learned from."""
+    if run.settings.counts:
+        note = "The run learned from counts: its documents have no text to show and no links."
+        return ArticleNames(run.store.path, run.corpus, no_store=note)
     articles = run.provenance.get("articles", {})
     shards = articles.get("shards") if articles.get("settled") else None
     return ArticleNames(run.store.path, run.corpus, shards)

@@ -10,6 +10,8 @@ from pipeline.report.sections import CorpusSection, PartRow, PruningRow
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.settings import TrainSettings
 
+STORE = "Articles of the store"
+
 
 def corpus_section(run: LoadedRun) -> CorpusSection:
     """Return the sizes of the parts of a run's corpus, and the words that pruning removed.
@@ -20,8 +22,8 @@ def corpus_section(run: LoadedRun) -> CorpusSection:
     removed = run.provenance.get("pruning")
     joined = {DELIMITER.join(pair) for pair in run.bigrams.scores}
     return CorpusSection(
-        store=settings.articles,
-        unit=settings.documents,
+        source=_source(settings),
+        unit="document" if settings.counts else settings.documents,
         parts=tuple(
             PartRow(
                 name=name,
@@ -37,6 +39,13 @@ def corpus_section(run: LoadedRun) -> CorpusSection:
         pruning=() if removed is None else _rules(removed, settings),
         bigrams=len(joined.intersection(corpus.vocabulary)),
     )
+
+
+def _source(settings: TrainSettings) -> tuple[str, str]:
+    """Return what the documents are, for readers, and where they lie."""
+    if settings.counts:
+        return "Counts of", settings.counts
+    return ("Texts of", settings.input) if settings.input else (STORE, settings.articles)
 
 
 def _rules(removed: dict[str, Any], settings: TrainSettings) -> tuple[PruningRow, ...]:

@@ -39,6 +39,8 @@ def provenance_section(run: LoadedRun) -> ProvenanceSection:
         "seed": known.get("seed"),
         "articles": articles.get("number"),
         "store": articles.get("store"),
+        "input": known.get("input", {}).get("path"),
+        "input, stamp": known.get("input", {}).get("stamp"),
         "spaCy model": annotation.get("spacy_model"),
         "corpus, SHA-256": corpus.get("hash"),
         "model, SHA-256": sha256_of(run.directory.model_path.read_bytes()),
@@ -46,8 +48,10 @@ def provenance_section(run: LoadedRun) -> ProvenanceSection:
         **{f"seconds: {stage}": f"{taken:.1f}" for stage, taken in seconds.items()},
         **{f"version: {name}": version for name, version in known.get("versions", {}).items()},
     }
-    found = _attribution_in(run.store.path)
-    sources = sorted(found.sources) if found else ()
+    found = None if run.settings.counts else _attribution_in(run.store.path)
+    sources = sorted(found.sources) if found else []
+    if run.settings.input:  # own texts need not say whose they are
+        sources = [each for each in sources if each.site or each.license]
     if not found:
         entries["attribution"] = articles.get("attribution")
     return ProvenanceSection(
@@ -77,9 +81,15 @@ def train_command(settings: Mapping[str, Any], seed: int | None) -> str:
         each.name: each.default for each in fields(TrainSettings) if each.default is not MISSING
     }
     words = ["python", "-m", "pipeline", "train"]
+    if given := settings.get("input"):
+        words += [f"./{given}"] if str(given).startswith("-") else [str(given)]
     for name, value in applying(settings).items():
         option = "--" + name.replace("_", "-")
-        if name == "seed" or value == defaults[name]:
+        if name in ("seed", "input") or value == defaults[name]:
+            continue
+        if name == "articles" and given:  # read from the input
+            continue
+        if name == "documents" and settings.get("counts"):
             continue
         if value is True:
             words.append(option)

@@ -34,8 +34,9 @@ class PruningRow:
 class CorpusSection:
     """Corpus that the topics were learned from."""
 
-    store: str  # Path of the article store, as it was given
-    unit: str  # `article` or `section`: the kind of the documents
+    source: tuple[str, str]
+    """What the documents are, for readers (`Articles of the store`), and the path as given."""
+    unit: str  # `article`, `section`, or `document` of counts
     parts: tuple[PartRow, ...]
     words: int  # Different words of the vocabulary
     words_before: int | None

@@ -76,12 +76,22 @@ class LoadedRun:
 
     @cached_property
     def bigrams(self) -> Bigrams:
-        """Bigrams of the run."""
+        """Bigrams of the run; none if it learned from counts."""
+        if self.settings.counts:
+            return Bigrams({})
         return Bigrams.load(self.directory.verified(self.directory.bigrams_path))
 
     @cached_property
     def text_settings(self) -> TextSettings:
-        """Settings of the text stage."""
+        """Settings of the text stage.
+
+        Raises UsageError if the run learned from counts, which have no text stage.
+        """
+        if self.settings.counts:
+            raise UsageError(
+                f"run {self.name} learned from counts, {self.settings.counts}, and cannot read "
+                "texts: give it counts of the same words"
+            )
         return text_settings(self.settings)
 
     @cached_property
@@ -92,6 +102,8 @@ class LoadedRun:
         more.
         """
         articles = self.settings.articles
+        if self.settings.counts:
+            return ArticleStore(self.directory.path)  # which has none
         if is_url(articles):
             try:
                 return ArticleStore(path_of(articles))
@@ -102,4 +114,6 @@ class LoadedRun:
         if path.name and (inside / "manifest.jsonl").is_file():
             return ArticleStore(inside)
         beside = self.directory.path.parent.parent / path
+        if self.settings.input and not beside.is_dir():  # then the store is in the folder of runs
+            beside = self.directory.path.parent / path.name
         return ArticleStore(beside if beside.is_dir() and not path.is_dir() else path)

@@ -32,6 +32,7 @@ from corpora.tokens.store import describe
 from pipeline.errors import UsageError
 from pipeline.setting_sources import as_table, from_table, read_table
 from pipeline.settings import TrainSettings
+from pipeline.text.inputs import COLUMNS, input_changed
 from pipeline.text.settings import text_settings
 from pipeline.training.trainers import eta_as_begun
 from pipeline.version import software_version
@@ -40,6 +41,9 @@ FORMAT = "wikitopics run"
 VERSION = 1
 
 NOT_IDENTITY = ("run", "runs", "threads", "cluster")  # Settings that do not change results
+
+NAMES_OF_INPUT = (*TrainSettings.EXCLUSIVE, *COLUMNS)
+"""Settings that together say what is read: if one is given, all are."""
 
 SAMPLE_STORE = "articles-sample"  # Store of the built-in sample
 
@@ -98,11 +102,14 @@ class RunDirectory:
             raise CorpusFormatError(str(error)) from error
 
     def articles_changed(self) -> bool:
-        """Whether the store's articles have changed since the run was begun.
+        """Whether the store's articles, or the input, have changed since the run was begun.
 
-        False if the store is gone, or its URL cannot be read at the moment.
+        False if the store or the input is gone, or its URL cannot be read at the moment.
         """
-        known = self.provenance().get("articles", {})
+        provenance = self.provenance()
+        if "input" in provenance:
+            return input_changed(provenance["input"])
+        known = provenance.get("articles", {})
         try:
             store = ArticleStore(known.get("store", ""))
             if not store.exists:
@@ -194,6 +201,8 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
     root = Path(settings.runs)
     if settings.articles:
         settings = replace(settings, articles=normalized(settings.articles))
+    if any(name in given for name in NAMES_OF_INPUT):
+        given = {**given, **dict.fromkeys(NAMES_OF_INPUT)}
     if settings.run:
         run = RunDirectory(root / settings.run)
         if run.exists:
@@ -203,13 +212,7 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
                 asked = {name: getattr(settings, name) for name in (*given, *NOT_IDENTITY)}
                 return run, _mended(begun, asked)
             same = _decided_as(begun, settings)
-            for name in given:
-                value = getattr(same, name)
-                if name not in NOT_IDENTITY and getattr(begun, name) != value:
-                    raise UsageError(
-                        f"run {settings.run!r} was begun with {name} = {getattr(begun, name)}, not "
-                        f"{value}: choose another --run, or leave the setting out to go on with it"
-                    )
+            _refuse_others(begun, same, given)
             here = {name: getattr(settings, name) for name in NOT_IDENTITY}
             settings = replace(begun, **here)
         return run, settings
@@ -248,16 +251,18 @@ def about_articles(
 ) -> dict[str, Any]:
     """Entries of the provenance about the articles; `settled`: no more articles will come."""
     entries = tuple(entries)
-    about: dict[str, Any] = {
-        "articles": {
-            "store": settings.articles,
-            "number": sum(entry.articles for entry in entries),
-            "shards": [entry.sha256 for entry in entries],
-            "settled": settled,
-            "attribution": "Text by Wikipedia contributors, CC BY-SA; the store names the "
-            "revision of each article.",
-        }
+    articles: dict[str, Any] = {
+        "store": settings.articles,
+        "number": sum(entry.articles for entry in entries),
+        "shards": [entry.sha256 for entry in entries],
+        "settled": settled,
     }
+    if not settings.input:
+        articles["attribution"] = (
+            "Text by Wikipedia contributors, CC BY-SA; the store names the revision of each "
+            "article."
+        )
+    about: dict[str, Any] = {"articles": articles}
     if settings.documents != "auto" and settings.spacy_model:
         # Otherwise the articles that decide these have not come yet.
         about["annotation"] = json.loads(describe(text_settings(settings)))
@@ -273,9 +278,12 @@ def versions() -> dict[str, str]:
 
 def _decided_as(begun: TrainSettings, settings: TrainSettings) -> TrainSettings:
     """Return settings whose open values are decided as in the run that was begun."""
+    articles = settings.articles or SAMPLE_STORE
+    if settings.input:  # its store depends on the state of the input
+        articles = begun.articles
     return replace(
         settings,
-        articles=settings.articles or SAMPLE_STORE,
+        articles="" if settings.counts else articles,
         documents=begun.documents if settings.documents == "auto" else settings.documents,
         spacy_model=settings.spacy_model or begun.spacy_model,
         eta=eta_as_begun(begun, settings),
@@ -295,6 +303,24 @@ def _mended(begun: TrainSettings, asked: dict[str, Any]) -> TrainSettings:
     if (model, trainer) != (begun.model, begun.trainer):
         defaults["eta"] = "auto"  # not the other model's number
     return replace(begun, **defaults | asked)
+
+
+def _refuse_others(begun: TrainSettings, same: TrainSettings, given: Iterable[str]) -> None:
+    """Raise UsageError if a setting that was given is not the one that the run was begun with."""
+    for name in given:
+        if name not in NOT_IDENTITY and getattr(begun, name) != getattr(same, name):
+            value = _shown(same, name).removeprefix(f"{name} = ")
+            raise UsageError(
+                f"run {same.run!r} was begun with {_shown(begun, name)}, not {value}: choose "
+                "another --run, or leave the setting out to go on with it"
+            )
+
+
+def _shown(settings: TrainSettings, name: str) -> str:
+    """Return a setting as `name = value`; the one that says what is read, if `name` is empty."""
+    if name in TrainSettings.EXCLUSIVE:
+        name = next((each for each in TrainSettings.EXCLUSIVE if getattr(settings, each)), name)
+    return f"{name} = {getattr(settings, name)}"
 
 
 def _check_of(provenance: dict[str, Any]) -> str:

@@ -94,7 +94,7 @@ def scores_of(settings: EvaluateSettings, names: Sequence[str]) -> Scores:
         runs_first = sorted(models, key=lambda each: each.run is None)
         words = tuple(dict.fromkeys(w for each in runs_first for w in each.model.vocabulary))
         documents = held_out(settings, runs, words, n_threads, cluster)
-        models = _with_words(models, documents, settings)
+        models = _with_words(models, documents)
         words = scored_words(models, documents)
         logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
         known = PartialScores(settings, [each.model for each in models], documents, words)
@@ -106,7 +106,7 @@ def scores_of(settings: EvaluateSettings, names: Sequence[str]) -> Scores:
     if not estimates[models[0].name].n_documents:
         raise UsageError(
             f"{documents.source} has no document that training did not see and that holds a word "
-            "of the model's vocabulary: give other documents, --articles or --counts, or train "
+            "of the model's vocabulary: give other documents, --documents INPUT, or train "
             "with a larger --test share"
         )
     return Scores(settings, models, documents, words, estimates)
@@ -126,7 +126,7 @@ def _result(scores: Scores) -> dict[str, Any]:
         "method": first.method,
         "convention": first.convention,
         "direction": first.direction,
-        "unit": "article" if has_sections or not settings.counts else "document",
+        "unit": "article" if has_sections or not documents.are_counts else "document",
         "articles": first_by_article.n_documents,
         "documents": first.n_documents,
         "empty_documents": documents.corpus.n_docs - first.n_documents,
@@ -226,13 +226,11 @@ def _loaded(settings: EvaluateSettings, name: str) -> LoadedModel:
     return LoadedModel(name, run, run.model)
 
 
-def _with_words(
-    models: Sequence[LoadedModel], documents: HeldOut, settings: EvaluateSettings
-) -> list[LoadedModel]:
+def _with_words(models: Sequence[LoadedModel], documents: HeldOut) -> list[LoadedModel]:
     """Models, each with words: one without takes the documents' words, in their order."""
     run = next((each for each in models if each.run is not None), None)
     words, source = documents.corpus.vocabulary, documents.source
-    if run is not None and not settings.counts:
+    if run is not None and not documents.are_counts:
         words, source = run.model.vocabulary, f"run {run.name}"
     result = []
     for each in models:

@@ -8,7 +8,7 @@ lock               held by the process that selects
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,15 +69,25 @@ class SelectDirectory:
             return run
         known = source.provenance()
         decided = source.settings()
-        names = ("articles", "annotation")
+        names = ("articles", "annotation", "input")
         shared: dict[str, Any] = {name: known[name] for name in names if name in known}
         same = ("articles", "documents", "spacy_model")
         settings = replace(settings, **{name: getattr(decided, name) for name in same})
         run.create(settings, shared)
-        _link(source.verified(source.bigrams_path), run.bigrams_path)
-        run.record(run.bigrams_path)
+        if not decided.counts:
+            _link(source.verified(source.bigrams_path), run.bigrams_path)
+            run.record(run.bigrams_path)
         _link_corpus(source.corpus_path, run.corpus_path)
         return run
+
+    def has_known(self, about: Mapping[str, str]) -> bool:
+        """Whether its runs, if there are any, have read the input of the entry `about`."""
+        source = self.run_with_corpus()
+        return source is None or source.provenance().get("input") == about
+
+    def with_articles(self, store: str) -> "SelectDirectory":
+        """Return the selection whose runs read their texts from a store."""
+        return SelectDirectory(self.path, replace(self.training, articles=store))
 
     def create(self) -> None:
         """Write the settings; the directory must exist, and its lock be held."""
@@ -100,7 +110,9 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
     """
     articles = training.articles or SAMPLE_STORE
     articles = articles if is_url(articles) else os.path.normpath(articles)
-    asked = replace(training, articles="" if articles == SAMPLE_STORE else articles)
+    if articles == SAMPLE_STORE or training.input:  # the store of an input comes later
+        articles = ""
+    asked = replace(training, articles=articles)
     number = 1
     while True:
         called = name or (asked.model if number == 1 else f"{asked.model}-{number}")
@@ -115,6 +127,8 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
             seed=begun.seed if asked.seed is None else asked.seed,
         )
         shared = [each for each in vars(begun) if each not in OF_ONE_RUN]
+        if asked.input and begun.input:
+            shared.remove("articles")
         other = next((s for s in shared if getattr(same, s) != getattr(begun, s)), None)
         if other is None:
             return found

@@ -68,7 +68,9 @@ def running_text(
     n_processes: int,
     cluster: Cluster | None = None,
 ) -> RunningText | None:
-    """Training part of the run's articles as running text; None if the articles are gone."""
+    """Training part of the run's articles as running text; None if they are gone, or of counts."""
+    if settings.counts:
+        return None
     store = ArticleStore(settings.articles)
     known = set(run.provenance()["articles"]["shards"])
     there = store.entries if store.exists else ()

@@ -34,6 +34,7 @@ from pipeline.selection.scores import (
 )
 from pipeline.setting_sources import check_least
 from pipeline.settings import SelectSettings, TrainSettings
+from pipeline.text.inputs import NamedInput, decide_input, texts_store
 from pipeline.training.train import train
 
 logger = logging.getLogger(__name__)
@@ -52,7 +53,15 @@ def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
     """
     numbers = topic_numbers(settings.topics)
     _check(settings, training)
+    training, named = decide_input(training)
     selection = open_selection(training, settings.name, settings.seeds)
+    if named is not None and not selection.has_known(named.about):
+        logger.warning(
+            "%s has changed since %s was begun: choose another --name to use it",
+            *(named.path, selection.path),
+        )
+    elif named is not None and named.kind == "texts":
+        selection = selection.with_articles(texts_store(named, training.runs))
     logger.info("%s: runs of %s topics", selection.path, ", ".join(map(str, numbers)))
     with ExitStack() as stack:
         cluster = stack.enter_context(cluster_of(training.cluster))
@@ -64,7 +73,7 @@ def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
             selection.settings_of(k, number) for k in numbers for number in range(settings.seeds)
         ]
         n_threads = effective_n_jobs(training.threads)
-        _train_all(selection, wanted, n_threads, cluster)
+        _train_all(selection, wanted, n_threads, cluster, named)
         result = _score_all(selection, wanted, settings.words, n_threads, cluster)
         text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
         atomic_write_text(selection.path / "select.json", text)
@@ -111,6 +120,7 @@ def _train_all(
     wanted: Sequence[TrainSettings],
     n_threads: int,
     cluster: Cluster | None,
+    named: NamedInput | None,
 ) -> None:
     """Train unfinished runs: first one that makes the corpus, then the others."""
     pending = [each for each in wanted if not selection.run_of(each).model_path.exists()]
@@ -123,7 +133,7 @@ def _train_all(
         # has one.
         first, stop_after = pending[-1], None if cluster is None else 0.0
         with suppress(SliceEnded):  # workers train the rest
-            train(first, vars(first), cluster=cluster, stop_after=stop_after)
+            train(first, vars(first), cluster=cluster, stop_after=stop_after, named=named)
         pending = [each for each in pending if not selection.run_of(each).model_path.exists()]
     runs = [selection.prepare(each) for each in pending]
     if not runs:

@@ -15,6 +15,7 @@ from pipeline.errors import UsageError, check_exists
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.settings import EvaluateSettings, TrainSettings
 from pipeline.text.documents import count_with
+from pipeline.text.inputs import input_at, texts_store
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,7 @@ class HeldOut:
     source: str  # Description of the source
     corpus: Corpus  # Counts, over a vocabulary that may differ from every model's
     n_left_out: int  # Number of documents left out because a run was trained or stopped with them
+    are_counts: bool = False  # Whether they were given as counts, not as texts or articles
 
     @property
     def article_of(self) -> list[str]:
@@ -40,33 +42,61 @@ def held_out(
 ) -> HeldOut:
     """Return the documents of a store or of a file, or else the test part of the first run.
 
-    `words` are counted in the articles of a store, by the text settings of the first run; the
-    workers of the cluster, if any, annotate these articles.
+    `words` are counted in the articles of a store, and in texts, by the text settings of the first
+    run that has them; the workers of the cluster, if any, annotate these articles.
 
-    Raises UsageError if no documents are given and no model is a run.
+    Raises UsageError if no documents are given and no model is a run; if articles are given, and no
+    model is a run on texts.
     """
-    if settings.articles and settings.counts:
-        raise UsageError("--articles and --counts both name the documents: leave one out")
-    if settings.counts:
-        source, corpus = settings.counts, _counted(settings.counts, settings.vocabulary)
-    elif not runs and settings.articles:
-        raise UsageError(
-            "--articles are counted by the text settings of a run, and no model here is one: name "
-            "a RUN too, or give documents that are counted, --counts FILE"
-        )
+    check_documents(settings)
+    named = input_at(settings.documents, settings) if settings.documents else None
+    are_counts = bool(settings.counts) or (named is not None and named.kind == "counts")
+    if named is not None and named.kind == "counts":
+        source, corpus = named.path, named.found.corpus()
+    elif settings.counts:
+        source, corpus = settings.counts, _counted(settings)
+    elif named is not None or settings.articles:
+        first = next((run for run in runs if not run.settings.counts), None)
+        if first is None:
+            option = "--documents" if named is not None else "--articles"
+            raise UsageError(
+                f"{option} are counted by the text settings of a run, and no model here is one"
+                f"{' on texts' if runs else ''}: name a RUN too, or give documents that are "
+                "counted, --counts FILE"
+            )
+        source = articles = settings.articles
+        if named is not None:
+            source = articles = named.path
+            if named.kind == "texts":
+                articles = texts_store(named, settings.runs)
+        store, words = ArticleStore(articles), tuple(words)
+        corpus = count_with(first.directory, first.settings, store, words, n_threads, cluster)
     elif not runs:
         raise UsageError("no model here is a run with a test part: give documents, --counts FILE")
-    elif settings.articles:
-        source, store = settings.articles, ArticleStore(settings.articles)
-        first, words = runs[0], tuple(words)
-        corpus = count_with(first.directory, first.settings, store, words, n_threads, cluster)
     else:
-        source, corpus = f"the test part of run {runs[0].name}", runs[0].parts.test
+        first = runs[0]
+        source, corpus = f"the test part of run {first.name}", first.parts.test
+        are_counts = bool(first.settings.counts)
         runs = runs[1:]
     n_before = corpus.n_docs
     for run in runs:
         corpus = held_out_of(corpus, run.corpus, run.settings)
-    return HeldOut(source, corpus, n_before - corpus.n_docs)
+    return HeldOut(source, corpus, n_before - corpus.n_docs, are_counts)
+
+
+def check_documents(settings: EvaluateSettings) -> None:
+    """Raise UsageError if several settings name the documents, or one says how none is read."""
+    given = [name for name in ("documents", "articles", "counts") if getattr(settings, name)]
+    if len(given) > 1:
+        raise UsageError(
+            " and ".join(f"--{name}" for name in given) + " both name the documents: leave one out"
+        )
+    for name in ("format", "text_column", "id_column"):
+        if getattr(settings, name) and not settings.documents:
+            raise UsageError(
+                f"--{name.replace('_', '-')} says how --documents are read, and there are none: "
+                "leave it out"
+            )
 
 
 def held_out_of(corpus: Corpus, own: Corpus, trained: TrainSettings) -> Corpus:
@@ -94,8 +124,9 @@ def held_out_of(corpus: Corpus, own: Corpus, trained: TrainSettings) -> Corpus:
     return corpus.rows(kept)
 
 
-def _counted(path: str, vocabulary: str) -> Corpus:
-    """Read counts in any format; `vocabulary` names their words if no file beside them does."""
+def _counted(settings: EvaluateSettings) -> Corpus:
+    """Read counts in any format; a file beside them, or else `vocabulary`, names their words."""
+    path, vocabulary = settings.counts, settings.vocabulary
     check_exists(path)
     try:
         kind = format_of(path)

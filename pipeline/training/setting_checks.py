@@ -42,7 +42,8 @@ def check_settings(settings: TrainSettings) -> None:
         check_address(settings.cluster)
     decided = settings.documents != "auto"
     text_settings(settings if decided else replace(settings, documents="article"))
-    if settings.spacy_model or not settings.articles:  # otherwise the articles' language decides
+    is_sample = not (settings.articles or settings.input or settings.counts)
+    if settings.spacy_model or is_sample:  # otherwise the articles' language decides
         find_model(settings.spacy_model)
 
 

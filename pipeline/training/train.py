@@ -41,6 +41,7 @@ from pipeline.text.documents import (
     refuse_empty,
     tokens_of,
 )
+from pipeline.text.inputs import NamedInput, counts_of, decide_input, input_at, texts_store
 from pipeline.text.settings import text_settings
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 from pipeline.training.e_step_on_cluster import ClusterEStep
@@ -69,6 +70,14 @@ class _By:
     stop_after: float | None
 
 
+@dataclass(frozen=True)
+class _Source:
+    """Input of a run that is neither a store nor the sample."""
+
+    named: NamedInput | None
+    counts: Corpus | None = None  # In memory, or mapped from where they lie
+
+
 def train(
     settings: TrainSettings,
     given: dict[str, Any],
@@ -76,15 +85,19 @@ def train(
     *,
     cluster: Cluster | None = None,
     stop_after: float | None = None,
+    named: NamedInput | None = None,
 ) -> dict[str, Any]:
     """Learn topics; an interrupted run resumes, a finished run is only reported.
 
     `given` are the settings that the user gave. `clock` times training, in seconds; the default
     does not count the compilation of kernels, which the provenance records separately. By default
-    the settings name the cluster. After `stop_after` seconds of training a checkpoint is saved, and
+    the settings name the cluster. `named` is the input, if the caller has found it already. After
+    `stop_after` seconds of training a checkpoint is saved, and
     `SliceEnded` is raised.
     """
     compiled_before = seconds_compiling()
+    if named is None:
+        settings, named = decide_input(settings)
     run, settings = open_run(settings, given)
     is_done = run.model_path.exists()
     if is_done:
@@ -94,11 +107,16 @@ def train(
         logger.info(
             "run %s: %s topics by --model %s from %s",
             *(run.path.name, f"{settings.topics:,}", settings.model),
-            articles if settings.articles else "the built-in sample: there is no --articles",
+            settings.input
+            or settings.counts
+            or (articles if settings.articles else "the built-in sample: there is no --articles"),
         )
     check_settings(settings)
     if settings.articles and not settings.follow and not run.exists:
         refuse_empty(settings.articles, len(ArticleStore(settings.articles)))
+    source = _Source(named)
+    if not (is_done or run.has_corpus):
+        settings, source = _read(settings, named)  # first, so that bad input leaves no run behind
     opened = nullcontext(cluster) if cluster or is_done else cluster_of(settings.cluster)
     with opened as workers:  # first, so that a cluster that is not there leaves no run behind
         run.path.mkdir(parents=True, exist_ok=True)
@@ -106,13 +124,29 @@ def train(
             for directory in (run.path, run.checkpoint_path.parent):
                 remove_partial_files(directory)
             if not run.model_path.exists():
-                _train(run, settings, _By(workers, clock, stop_after), compiled_before)
+                by = _By(workers, clock, stop_after)
+                _train(run, settings, source, by, compiled_before)
             elif run.articles_changed():
                 logger.warning("its articles have changed since: choose another --run to use them")
     return _report(run)
 
 
-def _train(run: RunDirectory, settings: TrainSettings, by: _By, compiled_before: float) -> None:
+def _read(settings: TrainSettings, named: NamedInput | None) -> tuple[TrainSettings, _Source]:
+    """Read what the settings name: texts into a store, counts into memory."""
+    if settings.counts:
+        named = named or input_at(settings.counts, settings)
+        return settings, _Source(named, counts_of(named, settings))
+    if settings.input and (named or not ArticleStore(settings.articles).exists):
+        named = named or input_at(settings.input, settings)
+        # The store of a run in progress stays in its folder, which a selection's runs share.
+        folder = Path(settings.articles).parent if settings.articles else settings.runs
+        settings = replace(settings, articles=texts_store(named, folder))
+    return settings, _Source(named)
+
+
+def _train(
+    run: RunDirectory, settings: TrainSettings, source: _Source, by: _By, compiled_before: float
+) -> None:
     """Do all stages of a run that are not done yet."""
     n_threads = effective_n_jobs(settings.threads)
     if run.has_corpus and (run.checkpoint_path.exists() or not settings.follow):
@@ -120,9 +154,14 @@ def _train(run: RunDirectory, settings: TrainSettings, by: _By, compiled_before:
     elif settings.follow:
         compile_ahead(settings)
         settings, corpus = follow(run, settings, n_threads, by.clock)
+    elif source.counts is not None:
+        compile_ahead(settings)
+        settings = _begin(run, settings, source)
+        source.counts.save(run.corpus_path)
+        corpus = Corpus.load(run.corpus_path, mmap=True, checked=True)
     else:
         is_compiling = compile_ahead(settings)
-        settings = _begin(run, settings)
+        settings = _begin(run, settings, source)
         few = is_compiling and len(ArticleStore(settings.articles)) <= FEW_ARTICLES
         corpus = _count(run, settings, max(1, n_threads - few), by.cluster)
     parts = split(corpus, settings.validation, settings.test)
@@ -153,15 +192,21 @@ def _check_documents(settings: TrainSettings, parts: Split) -> None:
         )
 
 
-def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:
+def _begin(run: RunDirectory, settings: TrainSettings, source: _Source) -> TrainSettings:
     """Make the run directory; without a store, fill one from the built-in sample."""
+    about: dict[str, Any] = {} if source.named is None else {"input": source.named.about}
+    if source.counts is not None:
+        settings = replace(settings, documents="article")
+        settings = replace(decided_eta(settings), seed=seed_from(settings.seed))
+        run.create(settings, about)
+        return settings
     if not settings.articles:
         download(DownloadSettings(output=SAMPLE_STORE, threads=1))  # processes take longer
         settings = replace(settings, articles=SAMPLE_STORE)
     store = ArticleStore(settings.articles)
     settings = decide_documents(settings, len(store))
     settings = replace(decided_eta(settings), seed=seed_from(settings.seed))
-    run.create(settings, about_articles(settings, store.entries, settled=True))
+    run.create(settings, about_articles(settings, store.entries, settled=True) | about)
     return settings
 
 

@@ -41,12 +41,16 @@ def test_every_setting_is_in_its_commands_page_and_in_the_table_of_all(command):
     _, _, table = settings_page().partition(f"## `[{command}]`")
     table, _, _ = table.partition("## ")
     for each in fields(settings_classes()[command]):
-        option, variable = "--" + each.name.replace("_", "-"), f"WIKITOPICS_{each.name.upper()}"
+        option, variable = "--" + each.name.replace("_", "-"), f"`WIKITOPICS_{each.name.upper()}`"
+        if each.metadata["is_positional"]:
+            option = each.metadata["metavar"]
         (entry,) = re.findall(
             rf"````{{option}} (?:-\w[^`\n]*, )?{option}(?: [^\n]*)?\n(.*?)````", page, re.DOTALL
         )
-        assert f"`{each.name}` in `[{command}]`, `{variable}`" in entry
-        assert f"| `{each.name}` | `{variable}` |" in table
+        is_in_environment = not each.metadata["names_input"]
+        assert f"`{each.name}` in `[{command}]`" in entry
+        assert (variable in entry) == is_in_environment
+        assert f"| `{each.name}` | {variable if is_in_environment else '-'} |" in table
         assert all(f"`{choice}`" in entry for choice in choices_of(each))
         assert all(f"`{one}`" in entry for one in each.metadata["of"])
         if isinstance(each.default, int | float) or each.default:
