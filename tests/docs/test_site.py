@@ -53,7 +53,9 @@ def test_every_setting_can_be_linked_to(site):
     for command in commands():
         page = unescape((site / "reference" / "commands" / f"{command}.html").read_text("utf-8"))
         for each in settings_of(command):
-            assert f'id="cmdoption-{command}-{each.option.removeprefix("--")}"' in page.replace(
+            option = each.option
+            name = option.removeprefix("--") if option.startswith("--") else f"arg-{option}"
+            assert f'id="cmdoption-{command}-{name}"' in page.replace(
                 f"cmdoption-{command}-o-", f"cmdoption-{command}-"
             )
             assert each.variable in page
