@@ -48,7 +48,7 @@ def infer_rows(
     Columns that are not named are those of training, if the texts have them.
     """
     table = rows_of(texts)
-    known = run.provenance.get(TEXTS, {})
+    known = run.provenance.get(TEXTS) or run.provenance.get("input", {})
     text_column = text_column or _if_in(table.columns, known.get("text_column", ""))
     id_column = id_column or _if_in(table.columns, known.get("id_column", ""))
     reader = RowReader(

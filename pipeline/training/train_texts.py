@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NOT_HERE = {
-    "articles": "the texts are given",
-    "counts": "the texts are given",
+    **dict.fromkeys(("articles", "input", "counts"), "the texts are given"),
+    **dict.fromkeys(("format", "vocabulary"), "the texts are given"),
     "follow": "nothing is being downloaded",
     "follow_after": "nothing is being downloaded",
 }
