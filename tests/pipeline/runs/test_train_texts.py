@@ -138,7 +138,7 @@ def test_a_run_can_be_made_in_another_thread():
     [
         ("no_bellow", "no setting 'no_bellow': did you mean no_below"),
         ("n_topics", "no setting 'n_topics': did you mean topics"),
-        ("zzzzzz", "no setting 'zzzzzz': there are run, runs, model"),
+        ("zzzzzz", "no setting 'zzzzzz': there are text_column, id_column, run"),
         ("follow", "no use for follow: nothing is being downloaded; leave it out"),
         ("follow_after", "no use for follow_after"),
         ("articles", "no use for articles: the texts are given"),
