@@ -69,12 +69,16 @@ def choices_of(each: Field[Any]) -> tuple[str, ...]:
     return tuple(choices() if callable(choices) else choices or ())
 
 
+DEFAULT_LANGUAGE = "en"
+
+
 @dataclass(frozen=True)
 class DownloadSettings:
     """`python -m pipeline download`."""
 
     GROUPS: ClassVar[Groups] = {
         "source": ("source", "input", "output", "limit", "language"),
+        "tables": ("text_column", "id_column"),
         "live wikis": ("contact", "api", "text", "depth", "requests_per_minute", "patience"),
         "running": ("threads",),
     }
@@ -82,17 +86,33 @@ class DownloadSettings:
     source: str = setting(
         "sample",
         "where articles come from",
-        choices=("sample", "random", "titles", "category", "dump", "jsonl", "cirrus"),
+        choices=(
+            *("sample", "random", "titles", "category", "dump", "jsonl", "cirrus"),
+            *("csv", "parquet", "folder"),
+        ),
     )
     input: str = setting(
         "",
-        "file (dump: an XML export of a wiki; jsonl, titles, cirrus), address (cirrus) or name "
-        "(category) to read",
+        "file (dump: an XML export of a wiki; jsonl, titles, cirrus, csv, parquet), folder (of "
+        ".txt files; parquet), address (cirrus) or name (category) to read",
         metavar="INPUT",
     )
     output: str = setting("articles", "article store to add to", metavar="DIR")
     limit: int | None = setting(None, "at most this many articles", metavar="N")
-    language: str = setting("en", "language of the Wikipedia, or of a jsonl file", metavar="CODE")
+    language: str = setting(
+        DEFAULT_LANGUAGE, "language of the Wikipedia, or of texts that do not say", metavar="CODE"
+    )
+    text_column: str = setting(
+        "",
+        "column of the texts (csv, parquet); default: the one that is called text, or the only "
+        "one of strings",
+        metavar="NAME",
+    )
+    id_column: str = setting(
+        "",
+        "column of the ids (csv, parquet); default: id, or the numbers of the rows",
+        metavar="NAME",
+    )
     api: str = setting("", "api.php of a wiki other than Wikipedia", metavar="URL")
     contact: str = setting(
         "", "your e-mail address or web page, for the wiki's operators", metavar="ADDRESS"

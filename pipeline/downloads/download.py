@@ -3,12 +3,14 @@
 import logging
 import math
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from corpora import Article, ArticleStore, CorpusFormatError
 from corpora.articles.remote import is_url
 from downloader.sources import read_source, sample_path
+from pipeline.downloads import tables
 from pipeline.downloads.job import DownloadJob, Status
 from pipeline.downloads.one_wiki import refuse_file_of_another_wiki
 from pipeline.errors import UsageError, check_exists
@@ -26,6 +28,9 @@ NEEDS = {
     "dump": "the file to read",
     "jsonl": "the file to read",
     "cirrus": "the file to read, or the address of a directory of such files",
+    "csv": "the file to read",
+    "parquet": "the file to read, or a folder of such files",
+    "folder": "the folder of .txt files",
 }
 
 
@@ -47,6 +52,8 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
         if settings.is_live:
             store = ArticleStore(settings.output, SHARD)
             return live.download(settings, status, store)
+        if settings.source in tables.SOURCES:
+            return _from_table(settings, status)
         return _from_file(settings, status)
 
 
@@ -96,6 +103,8 @@ def check(settings: DownloadSettings) -> None:
         raise UsageError(
             f"--source {settings.source} needs {NEEDS[settings.source]}: --input INPUT"
         )
+    if settings.source not in ("csv", "parquet") and (settings.text_column or settings.id_column):
+        raise UsageError(f"--source {settings.source} has no columns to name")
     check_least(settings, limit=1)
     if settings.depth < 0:
         raise UsageError(f"--depth must not be negative, found {settings.depth}")
@@ -115,7 +124,7 @@ def check(settings: DownloadSettings) -> None:
 
 
 def _check_file(settings: DownloadSettings) -> None:
-    if settings.source not in ("titles", "dump", "jsonl", "cirrus"):
+    if settings.source not in ("titles", "dump", "jsonl", "cirrus", *tables.SOURCES):
         return
     if is_address(settings.input):
         if settings.source != "cirrus":
@@ -124,6 +133,8 @@ def _check_file(settings: DownloadSettings) -> None:
             )
     else:
         check_exists(settings.input)
+        if settings.source in tables.SOURCES:
+            tables.table_of(settings)  # a column that is not there is told at once
 
 
 def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:
@@ -160,6 +171,34 @@ def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:
 
         added = store.append(counted())
     status.update(n_read, bytes=read)
+    return {
+        "output": settings.output,
+        "added": added,
+        "already_there": n_read - added,
+        "articles": len(store),
+    }
+
+
+def _from_table(settings: DownloadSettings, status: Status) -> dict[str, Any]:
+    store = ArticleStore(settings.output, SHARD)
+    found = tables.table_of(settings)
+    record = tables.begin_record(found, store)
+    logger.info("%s", record.describe)
+    n_read = 0
+    with Progress("articles", settings.limit, "articles") as progress:
+
+        def counted() -> Iterator[Article]:
+            nonlocal n_read
+            for article in islice(found.articles(), settings.limit):
+                n_read += 1
+                if n_read % SHARD == 0:
+                    progress.update(SHARD)
+                    status.update(n_read)
+                yield article
+
+        added = store.append(counted())
+    status.update(n_read)
+    tables.end_record(record, store, n_read)
     return {
         "output": settings.output,
         "added": added,
