@@ -18,6 +18,7 @@ from corpora.string_column import StringColumn
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
 from pipeline.exports.csv_file import described_endings, is_csv, open_csv
+from pipeline.exports.row_columns import RowColumns
 from pipeline.exports.topics_table import warn_of_apostrophes
 from pipeline.progress import Progress
 
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from corpora.articles.article import Value
     from corpora.files import PathLike
     from models.arrays import Floats
     from pipeline.runs.loaded_run import LoadedRun
 
 COLUMNS = ("id", "title", "part", "tokens")
-"""Columns before `topic_0`, `topic_1`, …"""
+"""First columns; those that came along with the texts follow, then `topic_0`, `topic_1`, …"""
 
 
 @dataclass(frozen=True)
@@ -42,20 +44,19 @@ class DocumentBlock:
     titles: Sequence[str]
     parts: tuple[str, ...]  # "train", "validation" or "test"
     n_tokens: NDArray[np.int64]  # (n,), tokens that are in the vocabulary
+    columns: list[list[Value]]  # Those that came along with the texts, each of n values
     shares: Floats  # (n, K), rows sum to 1
 
 
-def document_columns(n_topics: int) -> tuple[str, ...]:
-    """Return the names of all columns."""
-    return (*COLUMNS, *(f"topic_{k}" for k in range(n_topics)))
-
-
-def document_blocks(run: LoadedRun, n_jobs: int = -1) -> Iterator[DocumentBlock]:
+def document_blocks(
+    run: LoadedRun, n_jobs: int = -1, columns: RowColumns | None = None
+) -> Iterator[DocumentBlock]:
     """Yield all documents of a run with the shares of topics in each, a block at a time.
 
     The number of threads `n_jobs` changes no bit. A document without tokens has the shares that
-    the prior gives it.
+    the prior gives it. `columns` that came along with the texts are taken from the run's store.
     """
+    columns = RowColumns(run) if columns is None else columns
     corpus, settings, topics = run.corpus, run.settings, run.model.topics
     ids, titles = StringColumn.of(corpus.doc_ids), StringColumn.of(corpus.titles)
     n_threads = effective_n_jobs(n_jobs)
@@ -66,6 +67,7 @@ def document_blocks(run: LoadedRun, n_jobs: int = -1) -> Iterator[DocumentBlock]
             titles[some],
             tuple(part_of(each, settings.validation, settings.test) for each in ids[some]),
             np.asarray(counts.sum(axis=1, dtype=np.int64)).ravel(),
+            columns.take(ids[some]),
             topics.proportions(counts, n_jobs=n_threads),
         )
         release(ids.data, titles.data)
@@ -92,12 +94,14 @@ def write_documents(run: LoadedRun, path: PathLike, n_jobs: int = -1) -> dict[st
     """
     check_documents_path(path)
     n_topics, n_docs = run.model.topics.n_topics, run.corpus.n_docs
+    columns = RowColumns(run)
+    shares = tuple(f"topic_{k}" for k in range(n_topics))
     with Progress("topics of documents", n_docs, "documents") as progress:
-        blocks = _counted(document_blocks(run, n_jobs), progress)
+        blocks = _counted(document_blocks(run, n_jobs, columns), progress)
         if _is_parquet(path):
-            _write_parquet(blocks, path, n_topics)
+            _write_parquet(blocks, path, columns, shares)
         else:
-            _write_csv(blocks, path, n_topics)
+            _write_csv(blocks, path, (*COLUMNS, *columns.names, *shares))
     return {"documents": n_docs, "topics": n_topics}
 
 
@@ -107,10 +111,10 @@ def _counted(blocks: Iterator[DocumentBlock], progress: Progress) -> Iterator[Do
         progress.update(len(block.ids))
 
 
-def _write_csv(blocks: Iterator[DocumentBlock], path: PathLike, n_topics: int) -> None:
-    with open_csv(path, document_columns(n_topics)) as table:
+def _write_csv(blocks: Iterator[DocumentBlock], path: PathLike, header: tuple[str, ...]) -> None:
+    with open_csv(path, header) as table:
         for block in blocks:
-            columns = block.ids, block.titles, block.parts, block.n_tokens.tolist()
+            columns = block.ids, block.titles, block.parts, block.n_tokens.tolist(), *block.columns
             table.write_rows(
                 (*row, *shares.tolist())
                 for *row, shares in zip(*columns, block.shares, strict=True)
@@ -118,27 +122,33 @@ def _write_csv(blocks: Iterator[DocumentBlock], path: PathLike, n_topics: int) -
     warn_of_apostrophes(path, table.n_quoted)
 
 
-def _write_parquet(blocks: Iterator[DocumentBlock], path: PathLike, n_topics: int) -> None:
+def _write_parquet(
+    blocks: Iterator[DocumentBlock], path: PathLike, columns: RowColumns, shares: tuple[str, ...]
+) -> None:
     arrow, parquet = _pyarrow()
-    kinds = (arrow.string(), arrow.string(), arrow.string(), arrow.int64())
-    kinds += (arrow.float64(),) * n_topics
-    columns = zip(document_columns(n_topics), kinds, strict=True)
-    schema = arrow.schema([arrow.field(name, kind, nullable=False) for name, kind in columns])
+    kind_of = {str: arrow.string(), int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_()}
+    along = zip(columns.names, columns.kinds.values(), strict=True)
+    fields = [arrow.field(name, kind_of[str], nullable=False) for name in COLUMNS[:-1]]
+    fields.append(arrow.field(COLUMNS[-1], kind_of[int], nullable=False))
+    fields += [arrow.field(_plain(name), kind_of[kind]) for name, kind in along]
+    fields += [arrow.field(name, kind_of[float], nullable=False) for name in shares]
+    schema = arrow.schema(fields)
     with (
         atomic_write(path) as stream,
         parquet.ParquetWriter(stream, schema, compression="zstd") as writer,
     ):
         for block in blocks:
-            texts = ([_plain(each) for each in column] for column in (block.ids, block.titles))
+            texts = (list(map(_plain, column)) for column in (block.ids, block.titles))
+            others = (list(map(_plain, column)) for column in block.columns)
             numbers = np.ascontiguousarray(block.shares.T)
-            arrays = [*texts, block.parts, block.n_tokens, *numbers]
-            typed = [arrow.array(a, kind) for a, kind in zip(arrays, kinds, strict=True)]
+            arrays = [*texts, block.parts, block.n_tokens, *others, *numbers]
+            typed = [arrow.array(a, f.type) for a, f in zip(arrays, fields, strict=True)]
             writer.write_table(arrow.Table.from_arrays(typed, schema=schema))
 
 
-def _plain(text: str) -> str:
-    """Return the text with question marks for halves of surrogate pairs."""
-    return text.encode(errors="replace").decode()
+def _plain(value: Value) -> Value:
+    """Return the value; a text has question marks for halves of surrogate pairs."""
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 
 def _is_parquet(path: PathLike) -> bool:

@@ -52,6 +52,6 @@ def warn_of_apostrophes(path: PathLike, n_texts: int) -> None:
     """Log how many texts got an apostrophe."""
     if n_texts:
         logger.warning(
-            "%s: %s texts that a spreadsheet might compute have an apostrophe before them",
-            *(path, f"{n_texts:,}"),
+            "%s: an apostrophe stands before %s that a spreadsheet might compute",
+            *(path, "a text" if n_texts == 1 else f"{n_texts:,} texts"),
         )

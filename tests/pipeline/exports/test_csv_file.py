@@ -58,6 +58,7 @@ def test_the_text_can_be_had_again(text):
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=("Cs",))), min_size=1, max_size=4))
+@example(["a\rb", "c\nd", 'e"f', "g,h"])
 def test_a_table_is_read_as_it_was_written(tmp_path_factory, texts):
     path = tmp_path_factory.mktemp("table") / "a.csv"
     with open_csv(path, ("id", "x", "none")) as table:

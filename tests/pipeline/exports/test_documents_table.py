@@ -12,6 +12,7 @@ from corpora.errors import MissingExtraError
 from models import LDATopics
 from pipeline.errors import UsageError
 from pipeline.exports import document_blocks, write_documents
+from pipeline.exports.documents_table import check_documents_path
 from tests.pipeline.exports.made_up_run import made_up_run, run_of
 from tests.small_models import TOPICS
 
@@ -76,7 +77,7 @@ def test_texts_are_safe_in_csv_and_as_they_are_in_parquet(tmp_path, caplog):
     assert [row[0] for row in rows] == ["-1", "'@me", "x", "y"]
     assert [row[1] for row in rows] == ["'=1+1", "half ?", "C++", 'a "b", c\nd']
     (record,) = caplog.records
-    assert "2 texts that a spreadsheet might compute" in record.getMessage()
+    assert "d.csv: an apostrophe stands before 2 texts that" in record.getMessage()
     write_documents(run, tmp_path / "d.parquet")
     table = parquet.read_table(tmp_path / "d.parquet")
     assert table["id"].to_pylist() == list(ids)
@@ -119,5 +120,5 @@ def test_names_and_packages_are_checked(tmp_path, monkeypatch):
         write_documents(run, tmp_path / "d.txt")
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'wikitopics\[parquet\]'"):
-        write_documents(run, tmp_path / "d.parquet")
+        check_documents_path(tmp_path / "d.parquet")
     assert list(tmp_path.iterdir()) == []

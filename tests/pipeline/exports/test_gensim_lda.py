@@ -43,8 +43,10 @@ def test_topics_inference_and_words_of_a_run(tiny_gibbs, name, tmp_path):
     assert dictionary.num_docs == len(train)
     assert [dictionary.dfs[w] for w in range(train.shape[1])] == (train > 0).sum(axis=0).tolist()
     assert [dictionary.cfs[w] for w in range(train.shape[1])] == train.sum(axis=0).tolist()
-    assert model.state.get_lambda().sum() == pytest.approx(
-        train.sum() + float(run.settings.eta) * train.shape[1] * topics.n_topics, rel=1e-4
+    assert model.expElogbeta == pytest.approx(topics.topic_word, rel=1e-6)
+    assert model.state.numdocs == len(train)
+    assert model.state.get_lambda().sum(axis=1) == pytest.approx(
+        run.model.prevalence * train.sum() + float(run.settings.eta) * train.shape[1], rel=1e-4
     )
     model.save(str(tmp_path / "model.gensim"))
     assert np.array_equal(

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import corpora.row_blocks as row_blocks_module
 from corpora import Corpus
 from models import GammaPoissonTopics, LDATopics
 from pipeline.exports import pyldavis
@@ -15,7 +16,8 @@ WORDS = tuple(f"word{w}" for w in range(40))
 
 
 @pytest.mark.parametrize("kind", TOPICS.values())
-def test_arguments(kind):
+def test_arguments(kind, monkeypatch):
+    monkeypatch.setattr(row_blocks_module, "MAX_ROWS", 7)
     run = made_up_run(kind)
     found, train = pyldavis(run), run.parts.train
     counts = train.counts.toarray()

@@ -5,15 +5,20 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from corpora import Corpus
 from corpora.formats import read_mallet_state, write_mallet_state
+from models import GibbsLDA, SavedModel
 from models.saved import ModelFormatError
 from pipeline.errors import UsageError
 from pipeline.exports import mallet_state
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.model_files import read_model
+from pipeline.runs.run_directory import RunDirectory
 from pipeline.training.checkpoint import Checkpoint
 from pipeline.training.trainers import estimator_of
+from tests.pipeline.exports.made_up_run import run_of
 from tests.pipeline.support import TINY_GIBBS, call, flip
+from tests.small_models import documents
 
 
 @pytest.fixture
@@ -117,10 +122,38 @@ def test_a_checkpoint_that_does_not_fit_is_named(run, monkeypatch):
         mallet_state(run)
 
 
-def test_priors_of_words_are_refused(run):
+@pytest.mark.parametrize("what", ["prior", "stream"])
+def test_what_a_state_cannot_say_is_refused(run, what):
     path = run.directory.checkpoint_path
     checkpoint = Checkpoint.load(path, run.corpus.content_hash)
-    checkpoint.state.eta[1] = 1.0
+    if what == "prior":
+        checkpoint.state.eta[1] = 1.0
+    else:
+        checkpoint.state.n_wk_before = np.zeros((run.corpus.n_words, 3), np.int32)
     checkpoint.save(path)
-    with pytest.raises(UsageError, match="a prior for each word"):
+    with pytest.raises(UsageError, match="of earlier documents, or a prior for each word"):
         mallet_state(run)
+
+
+def test_documents_and_words_without_tokens(tmp_path):
+    counts = documents(40, 6, mean=2.0).toarray()
+    counts[:, 2] = 0
+    words = ("ant", "bee", "cat", "doe", "eel", "fox")
+    corpus = Corpus(counts, words, tuple(f"en:{d}" for d in range(40)))
+    run = run_of(None, corpus)
+    train = run.parts.train.counts
+    is_empty = train.sum(axis=1) == 0
+    assert 0 < is_empty.sum() < len(is_empty)
+    lda = GibbsLDA(3, n_iter=2, random_state=0).fit(train)
+    run.directory = RunDirectory(tmp_path)
+    run.directory.checkpoint_path.parent.mkdir()
+    Checkpoint(corpus.content_hash, lda.state_).save(run.directory.checkpoint_path)
+    vars(run)["model"] = SavedModel(lda.topics_, words)
+    write_mallet_state(mallet_state(run), tmp_path / "state.gz")
+    _, tokens = lines_of(tmp_path / "state.gz")
+    found = np.zeros(train.shape, dtype=int)
+    for doc, _, _, kind, word, _ in tokens:
+        found[int(doc), int(kind)] += 1
+        assert word == words[int(kind)]
+    assert np.array_equal(found, train.toarray())
+    assert {word for *_, word, _ in tokens} == {*words} - {"cat"}

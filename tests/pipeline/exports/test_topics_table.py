@@ -29,6 +29,15 @@ def test_words_of_topics_against_loops(kind, tmp_path):
         assert float(row[4]) == pytest.approx(probability, rel=1e-12)
 
 
+def test_probabilities_are_those_of_the_model_to_the_bit():
+    run = made_up_run(LDATopics, words=tuple(f"word{w}" for w in range(50)))
+    weights = run.model.topics.topic_word
+    assert (weights.sum(axis=1) != 1).any()
+    place = {word: w for w, word in enumerate(run.model.vocabulary)}
+    rows = list(topic_words(run.model, 50))
+    assert all(probability == weights[k, place[word]] for k, _, _, word, probability in rows)
+
+
 def test_a_share_that_is_unknown_is_empty_and_more_words_than_there_are_are_all(tmp_path):
     words = ("=cmd()", "b")
     model = SavedModel(LDATopics(np.array([[0.25, 0.75]]), np.ones(1)), words)
