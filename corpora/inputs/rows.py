@@ -18,6 +18,8 @@ from numbers import Integral, Real
 from typing import Any
 from uuid import UUID
 
+import numpy as np
+
 from corpora.articles.article import Article, Value
 from corpora.articles.json_lines import columns_in, made_page_id
 from corpora.articles.shard import COLUMNS, FIELDS
@@ -316,8 +318,12 @@ def _is_missing(value: Any) -> bool:
     """Whether a value is NaN, or pandas' NA or NaT, which differ from themselves or say no."""
     if isinstance(value, float):
         return math.isnan(value)
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
     return type(value).__name__ in ("NAType", "NaTType") or (
-        isinstance(value, Real | Decimal) and bool(value != value)  # noqa: PLR0124 - NaN
+        isinstance(value, Real) and bool(value != value)  # noqa: PLR0124 - NaN
     )
 
 
@@ -357,7 +363,7 @@ def _plain(value: Any) -> Any:
         plain = float(value)
     elif isinstance(value, dt.date | dt.time):
         plain = value.isoformat()
-    elif isinstance(value, Decimal | dt.timedelta | UUID):
+    elif isinstance(value, Decimal | dt.timedelta | UUID | np.datetime64 | np.timedelta64):
         plain = str(value)
     elif hasattr(value, "item") and getattr(value, "ndim", 1) == 0:  # a scalar of NumPy
         plain = _plain(value.item())

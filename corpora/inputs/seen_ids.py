@@ -23,12 +23,12 @@ class SeenIds:
 
     def add(self, page_id: int, row: int) -> int | None:
         """Add an id; return the row that had it before, if one had."""
-        before = self._recent.setdefault(page_id, row)
-        if before != row:
+        if (before := self._recent.get(page_id)) is not None:
             return before
         i = bisect_left(self._ids, page_id)
         if i < len(self._ids) and self._ids[i] == page_id:
             return self._rows[i]
+        self._recent[page_id] = row
         if len(self._recent) >= RECENT:
             self._merge()
         return None
