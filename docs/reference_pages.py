@@ -284,6 +284,7 @@ def settings_page() -> str:
 
 
 PYTHON = {
+    "pipeline": ("Runs", ("pipeline",)),
     "corpora": ("Articles, tokens and bags of words", ("corpora", "corpora.formats")),
     "models": ("Models", ("models",)),
     "evaluation": ("Evaluation", ("evaluation",)),

@@ -45,13 +45,23 @@ def write_figures(figures: Mapping[str, Callable[[Any], None]], directory: Path)
         for name, draw in figures.items():
             figure = _drawn(draw)
             for kind in FORMATS:
-                image = io.BytesIO()
-                metadata = {"Date": None} if kind == "svg" else None
-                figure.savefig(image, format=kind, dpi=150, metadata=metadata)
                 paths.append(directory / f"{name}.{kind}")
                 with atomic_write(paths[-1]) as stream:
-                    stream.write(image.getvalue())
+                    stream.write(_image(figure, kind))
     return paths
+
+
+def image_of(draw: Callable[[Any], None], kind: str, dpi: int = 150) -> bytes:
+    """Return what `write_figures` writes for a figure, as "svg" or "png"."""
+    with _styled():
+        return _image(_drawn(draw), kind, dpi)
+
+
+def _image(figure: Any, kind: str, dpi: int = 150) -> bytes:
+    image = io.BytesIO()
+    metadata = {"Date": None} if kind == "svg" else None
+    figure.savefig(image, format=kind, dpi=dpi, metadata=metadata)
+    return image.getvalue()
 
 
 def page_svg(figure: Figure, prefix: str) -> str:

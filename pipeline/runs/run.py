@@ -21,6 +21,7 @@ from pipeline.runs.document_rows import DocumentRows, document_rows
 from pipeline.runs.infer_table import infer_rows
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.mean_shares import by_row, groups_of, mean_shares
+from pipeline.runs.pictures import Pictures, pictures_of
 from pipeline.runs.table import as_table
 from pipeline.runs.topics import topic_rows
 from pipeline.scoring.evaluate import scores_of
@@ -270,6 +271,12 @@ class Run:
                 }
             )
         )
+
+    @cached_property
+    def pictures(self) -> Pictures:
+        """Figures of the report by their names, such as "topic-map": a notebook shows them."""
+        with bars(shown=not self.quiet):
+            return pictures_of(self.loaded, effective_n_jobs(-1))
 
     def pyldavis(self) -> dict[str, Any]:
         """Return the arguments of `pyLDAvis.prepare`; see `pipeline.exports.pyldavis`."""

@@ -1,5 +1,6 @@
 import json
 import math
+import shutil
 import sys
 from dataclasses import replace
 from html import unescape
@@ -215,6 +216,21 @@ def test_a_report_is_written_where_it_is_asked_for(run, tmp_path):
     assert not (run.path / "figures").exists()
     with pytest.raises(TypeError, match="no_such"):
         run.report(no_such=1)
+
+
+def test_pictures_are_those_of_the_report(run, tmp_path):
+    pictures = run.pictures
+    assert {"topic-map", "word-clouds", "prevalence"} <= set(pictures)
+    picture = pictures["topic-map"]
+    assert picture._repr_png_().startswith(b"\x89PNG")
+    assert "topic-map" in repr(picture)
+    assert "<code>topic-map</code>" in pictures._repr_html_()
+    run.report(tmp_path / "report.html", page_only=False, scored=0, documents=0)
+    written = (run.path / "figures" / "topic-map.svg").read_bytes()
+    assert picture.save(tmp_path / "map.svg").read_bytes() == written
+    shutil.rmtree(run.path / "figures")
+    with pytest.raises(ValueError, match=r"must end in \.svg or \.png"):
+        picture.save(tmp_path / "map.jpeg")
 
 
 def test_input_of_pyldavis_is_that_of_the_training_documents(run):
