@@ -63,11 +63,13 @@ def main() -> None:
         print(json.dumps(measured(options.measure, folder, options.processes[0])))
         return
     with tempfile.TemporaryDirectory() as folder:
-        write_texts(Path(folder), options.shared, options.texts)
-        for way in WAYS:  # kernels are compiled, files are in memory
-            run(way, Path(folder), options.processes[0])
+        texts = read_texts(options.shared, options.texts)
+        write_texts(Path(folder) / "few", texts[:100])
+        write_texts(Path(folder) / "all", texts)
+        for way in WAYS:  # so that kernels are compiled
+            run(way, Path(folder) / "few", 1)
         for n_processes in options.processes:
-            compare(Path(folder), n_processes, options.rounds)
+            compare(Path(folder) / "all", n_processes, options.rounds)
 
 
 def compare(folder: Path, n_processes: int, rounds: int) -> None:
@@ -97,14 +99,20 @@ def run(way: str, folder: Path, n_processes: int) -> dict[str, Any]:
     return result
 
 
-def write_texts(folder: Path, shared: Path, n_texts: int) -> None:
-    """Write the texts as a store and as one file."""
+def read_texts(shared: Path, n_texts: int) -> list[str]:
+    """Return the first texts of the reference data."""
     with lzma.open(shared / "wikipedia-2019/train_25000.jsonl.xz", "rt") as lines:
         texts = [json.loads(line)["text"] for line in itertools.islice(lines, n_texts)]
+    print(f"{len(texts):,} texts, {sum(len(each.split()) for each in texts):,} words")
+    return texts
+
+
+def write_texts(folder: Path, texts: list[str]) -> None:
+    """Write texts as a store and as one file."""
+    folder.mkdir()
     (folder / "texts.json").write_text(json.dumps(texts))
     articles = (Article(i + 1, 0, "", "", "", "en", "", text) for i, text in enumerate(texts))
     ArticleStore(folder / "store").append(articles)
-    print(f"{len(texts):,} texts, {sum(len(each.split()) for each in texts):,} words")
 
 
 def measured(way: str, folder: Path, n_processes: int) -> dict[str, Any]:
