@@ -285,7 +285,10 @@ def settings_page() -> str:
 
 PYTHON = {
     "pipeline": ("Runs", ("pipeline",)),
-    "corpora": ("Articles, tokens and bags of words", ("corpora", "corpora.formats")),
+    "corpora": (
+        "Articles, tokens and bags of words",
+        ("corpora", "corpora.inputs", "corpora.formats"),
+    ),
     "models": ("Models", ("models",)),
     "evaluation": ("Evaluation", ("evaluation",)),
     "downloader": (
