@@ -20,10 +20,12 @@ from corpora.formats.compression import without_suffix
 from corpora.formats.lines import LineReader
 from corpora.formats.registry import FORMATS, UnknownFormatError, format_of, read_corpus
 from corpora.formats.text_folder import file_names
+from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary
 from corpora.inputs.csv_file import CsvFile
 from corpora.inputs.h5ad import MAGIC as HDF5_MAGIC
 from corpora.inputs.h5ad import read_h5ad, size_of
-from corpora.inputs.json_lines import json_articles, json_reader
+from corpora.inputs.json_lines import ENDINGS as JSON_ENDINGS
+from corpora.inputs.json_lines import json_articles, json_files, json_reader
 from corpora.inputs.parquet_file import ENDINGS as PARQUET_ENDINGS
 from corpora.inputs.parquet_file import MAGIC as PARQUET_MAGIC
 from corpora.inputs.parquet_file import ParquetTable, parquet_files
@@ -130,8 +132,12 @@ class Input:
         if self.files:
             return self.files
         if self.path.is_dir():
-            return tuple(self.path / name for name in sorted(file_names(self.path)))
-        return (self.path, Path(self.vocabulary)) if self.vocabulary else (self.path,)
+            names = sorted(file_names(self.path))
+            return tuple(self.path / name for name in names)
+        words = self.vocabulary
+        if not words and self.format in FORMATS and FORMATS[self.format].vocabulary == "needed":
+            words = str(find_vocabulary(self.path))
+        return (self.path, Path(words)) if words and words != NUMBERS else (self.path,)
 
     def reader(self) -> RowReader:
         """Return what makes articles of the rows of a table. Raises as `find_input`."""
@@ -163,12 +169,10 @@ def find_input(
         raise UnknownFormatError(f"{path}: {_title(name)} has no columns, so none can be {asked!r}")
     if vocabulary and kind != "counts":
         raise UnknownFormatError(f"{path}: {_title(name)} takes no vocabulary")
-    if name == FOLDER:
-        files = tuple(text_files(place))
-    else:
-        files = parquet_files(place) if name == PARQUET else ()
+    listed = {FOLDER: text_files, PARQUET: parquet_files, JSON: json_files}
+    files = tuple(listed[name](place)) if kind == "texts" and name in listed else ()
     if name == FOLDER and not files:
-        raise CorpusFormatError(f"{path}: no file in this folder ends in .txt")
+        raise CorpusFormatError(f"{path}: no file in this folder ends in .txt, .parquet or .jsonl")
     found = Input(place, name, kind, text_column, id_column, vocabulary, language, files)
     if kind == "texts" and name != FOLDER:
         found.reader()  # raises now if a column is not there
@@ -178,17 +182,23 @@ def find_input(
 def _found(path: Path, asked: str, vocabulary: str) -> tuple[str, Kind]:
     """Return name and kind of the format that is asked for, or that the content tells."""
     if asked == JSON or (not asked and _is_json(path)):
-        return JSON, "counts" if vocabulary or _has_counts(path) else "texts"
+        is_counts = bool(vocabulary) or (path.is_file() and _has_counts(path))
+        return JSON, "counts" if is_counts else "texts"
     if asked:
         kinds: dict[str, Kind] = {STORE: "store"}
         return asked, kinds.get(asked, "texts" if asked in TEXT_FORMATS else "counts")
     if is_url(path) or (path / "manifest.jsonl").is_file():
         return STORE, "store"
-    if path.is_dir():
-        if (path / HEADER).is_file():
-            return "corpus", "counts"
-        return (PARQUET if parquet_files(path) else FOLDER), "texts"
-    return _found_file(path)
+    return _found_in_folder(path) if path.is_dir() else _found_file(path)
+
+
+def _found_in_folder(path: Path) -> tuple[str, Kind]:
+    """Return name and kind of a folder: a corpus, else files of Parquet, JSON lines or text."""
+    if (path / HEADER).is_file():
+        return "corpus", "counts"
+    if parquet_files(path):
+        return PARQUET, "texts"
+    return (JSON if json_files(path) else FOLDER), "texts"
 
 
 def _found_file(path: Path) -> tuple[str, Kind]:
@@ -224,7 +234,7 @@ def _is_json(path: Path) -> bool:
     """Whether the first line that is not blank is a JSON object, or the name says so."""
     if is_url(path) or path.is_dir():
         return False
-    if without_suffix(path.name).lower().endswith((".jsonl", ".ndjson")):
+    if without_suffix(path.name).lower().endswith(JSON_ENDINGS):
         return True
     return _start(path).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
 

@@ -52,6 +52,19 @@ def test_json_lines_of_texts_and_of_counts(tmp_path):
     assert counts.corpus().vocabulary == ("a",)
 
 
+def test_a_folder_of_json_lines(tmp_path):
+    for number in (2, 1):
+        rows = [{"id": f"{number}-{i}", "text": f"text {i}"} for i in range(2)]
+        write(tmp_path / f"wiki_{number}.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    found = find_input(tmp_path)
+    assert "2 files of JSON lines" in found.describe()
+    assert [a.title for a in found.articles()] == ["1-0", "1-1", "2-0", "2-1"]
+    write(tmp_path / "wiki_3.jsonl", '{"id": "1-1", "text": "again"}\n')
+    why = r"row 5 \(line 1 of wiki_3.jsonl\), column 'id': the id '1-1' is that of row 2 too"
+    with pytest.raises(CorpusFormatError, match=why):
+        list(find_input(tmp_path).articles())
+
+
 def test_a_store_is_a_store(tmp_path):
     articles = list(find_input(write(tmp_path / "r.csv", REVIEWS)).articles())
     ArticleStore(tmp_path / "store").append(articles)
@@ -109,6 +122,17 @@ def test_formats_of_counts_go_through(tmp_path):
     assert find_input(tmp_path / "corpus").corpus().vocabulary == ("1", "2")
     with pytest.raises(UnknownFormatError, match="no columns"):
         find_input(tmp_path / "corpus", text_column="text")
+
+
+def test_the_stamp_of_counts_has_the_words_beside_them(tmp_path):
+    banner = "%%MatrixMarket matrix coordinate integer general\n"
+    path = write(tmp_path / "c.mtx", banner + "1 2 1\n1 1 3\n")
+    stamps = [find_input(path, vocabulary="numbers").stamp()]
+    for words in ("a\nb\n", "a\nbc\n"):
+        write(tmp_path / "c.vocab", words)
+        stamps.append(find_input(path).stamp())
+    assert find_input(path, vocabulary=str(tmp_path / "c.vocab")).stamp() == stamps[-1]
+    assert len(set(stamps)) == 3
 
 
 def test_the_stamp_changes_with_content_and_not_with_the_hour(tmp_path):
