@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from corpora import CorpusFormatError, article_of
+from pipeline.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +48,7 @@ class RowColumns:
         names: list[str] = []
         for name in self.kinds:
             free = name
-            while TAKEN.fullmatch(free) or free in names or (free != name and free in self.kinds):
+            while TAKEN.fullmatch(free) or (free != name and free in self.kinds):
                 free += "_"
             names.append(free)
         return tuple(names)
@@ -78,12 +79,16 @@ class RowColumns:
     def _find(self) -> None:
         """Find the names and kinds of the columns."""
         store, kinds = self._run.store, dict[str, set[type]]()
-        for entry in store.entries:
-            for article in store.read_shard(entry):
-                for name, value in article.columns.items():
-                    kinds.setdefault(name, set()).add(type(value))
-            if not kinds:
-                return
+        entries = store.entries
+        n_articles = sum(entry.articles for entry in entries)
+        with Progress("columns of the texts", n_articles, "articles") as progress:
+            for entry in entries:
+                for article in store.read_shard(entry):
+                    for name, value in article.columns.items():
+                        kinds.setdefault(name, set()).add(type(value))
+                if not kinds:
+                    return
+                progress.update(entry.articles)
         self.kinds = {name: _common(each - {type(None)}) for name, each in kinds.items()}
 
 
