@@ -36,7 +36,6 @@ class RowColumns:
             if run.settings.articles:
                 self._find()
         except (CorpusFormatError, OSError) as error:
-            self.kinds = {}
             logger.warning("documents are without the columns of their rows: %s", error)
         self._articles = self._read()
         self._found: dict[str, tuple[Value, ...]] = {}
