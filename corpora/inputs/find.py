@@ -1,6 +1,8 @@
 """What a path holds, found from its content: articles, texts or counts, and how they are read."""
 
+import errno
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -162,7 +164,7 @@ def find_input(
     if format and format not in known:
         raise UnknownFormatError(f"there is no format {format!r}, only {', '.join(known)}")
     if not is_url(place) and not place.exists():
-        raise FileNotFoundError(2, "there is no such file or directory", str(path))
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     name, kind = _found(place, format, vocabulary)
     asked = text_column or id_column
     if asked and (kind != "texts" or name == FOLDER):

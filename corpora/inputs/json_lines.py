@@ -1,7 +1,7 @@
 """Rows of JSON lines: one object a line, its keys the columns; one file or a folder of them.
 
-`page_id`, `revision_id`, `timestamp`, `language` and `license` are those of an article, as in
-`corpora.articles.json_lines`; all other keys come along.
+`revision_id`, `timestamp`, `language` and `license` are those of the article too, as in
+`corpora.articles.json_lines`; they and all other keys come along.
 """
 
 from collections.abc import Iterator

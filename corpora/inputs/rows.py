@@ -35,6 +35,9 @@ TEXT, ABSTRACT, SECTIONS = "text", "abstract", "sections"
 SHOWN_COLUMNS = 30  # Columns that an error lists
 MAX_DIGITS = 19
 WIKIPEDIA = re.compile(r"https?://([a-z][a-z-]{1,20})(?:\.m)?\.wikipedia\.org/", re.IGNORECASE)
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*|simple")
+"""Code of a language or of a Wikipedia; other values, such as English, stay in their column."""
+
 ID_NAMES = ("page_id", "id", "identifier")
 COMMON_NAMES = ("id", "page_id", "title", "url")
 """Columns that are not taken for the text, unless it is asked for."""
@@ -45,10 +48,10 @@ class RowReader:
 
     `columns` are the names of the table's columns; `strings` those that hold strings, where the
     table says so, by default all. An empty `language` is that of the Wikipedia in `url`, else
-    English. `source` stands in messages. `is_articles` takes `revision_id`,
-    `timestamp`, `language` and `license` for the article's, which is the rule where all fields of
-    an article are there. Raises CorpusFormatError if a column is not there, or none can be told to
-    be the text.
+    English. `source` stands in messages. `is_articles` takes `revision_id`, `timestamp`, `language`
+    and `license` for the article's too; where all fields of an article are there, as in an export
+    of a store, they are nothing else. Raises CorpusFormatError if a column is not there, or none
+    can be told to be the text.
     """
 
     def __init__(
@@ -84,10 +87,11 @@ class RowReader:
         """Column of the ids; empty if they are the numbers of the rows."""
         self.title_column = self._first("title", *self._structured("name"))
         self.url_column = self._first("url")
-        is_articles = is_articles or set(FIELDS) <= set(self.columns)
-        self.is_articles = is_articles and not self.is_structured
+        self.is_exported = set(FIELDS) <= set(self.columns)
+        """Whether the rows are those of an exported store."""
+        self.is_articles = (is_articles or self.is_exported) and not self.is_structured
         used = {*self.text_columns, self.title_column, self.url_column}
-        if self.is_articles:
+        if self.is_exported:
             used |= {"revision_id", "timestamp", "language", "license"}
         if self.is_structured:
             used |= {*NESTED, "date_modified"}
@@ -242,7 +246,9 @@ class RowReader:
             time, language, license_ = (
                 self._string_or_empty(row, name) for name in ("timestamp", "language", "license")
             )
-            return number or 0, time, language or self._language(row), license_
+            if not language or not (self.is_exported or LANGUAGE.fullmatch(language)):
+                language = self._language(row)
+            return number or 0, time, language, license_
         if self.is_structured:
             revision_id, time, language, license_ = structured_revision(row)
             return revision_id, time, self.language or language or "en", license_

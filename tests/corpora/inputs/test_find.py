@@ -46,7 +46,15 @@ def test_json_lines_of_texts_and_of_counts(tmp_path):
     rows = [{"page_id": 3, "title": "A", "text": "x", "language": "de", "k": 1.5}, {"text": ""}]
     texts = find_input(write(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows[:1])) + "\n"))
     (article,) = texts.articles()
-    assert (article.page_id, article.language, article.columns) == (3, "de", {"k": 1.5})
+    assert (article.page_id, article.language, article.columns) == (
+        3,
+        "de",
+        {"language": "de", "k": 1.5},
+    )
+    english = {"text": "x", "language": "English", "timestamp": "2020-01-02"}
+    (article,) = find_input(write(tmp_path / "c.jsonl", json.dumps(english))).articles()
+    assert (article.language, article.timestamp) == ("en", "2020-01-02")
+    assert article.columns == {"language": "English", "timestamp": "2020-01-02"}
     counts = find_input(write(tmp_path / "b.jsonl", '{"id": "x", "counts": {"a": 2}}\n'))
     assert counts.kind == "counts"
     assert counts.corpus().vocabulary == ("a",)
