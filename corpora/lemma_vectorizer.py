@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -246,6 +247,9 @@ def _blocks_of(raw_documents: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield texts in blocks, with the number of the first; raise for what is no text."""
     if isinstance(raw_documents, str):
         raise ValueError("texts must be a list of strings, not one string")  # noqa: TRY004
+    if isinstance(raw_documents, Mapping) or hasattr(raw_documents, "columns"):
+        kind = type(raw_documents).__name__
+        raise TypeError(f"texts must be a list of strings, such as one column of a {kind}")
     block: list[str] = []
     n_characters, n_before = 0, 0
     for i, text in enumerate(raw_documents):

@@ -3,7 +3,8 @@
 A count is a weight of a word in a document. Variational inference and factorisation only add up
 weights and keep fractions. Sampling and Poisson MRFs need single tokens: a fraction is rounded up
 with the probability of its remainder, by fixed random numbers (see `whole_numbers`). Likelihoods
-are of whole numbers and refuse fractions.
+are of whole numbers and refuse fractions; the `score` of an estimator, to which tools of
+scikit-learn may give any numbers, rounds them as sampling does.
 """
 
 from typing import Any

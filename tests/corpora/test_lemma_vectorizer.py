@@ -136,6 +136,8 @@ def test_data_frames(fitted):
     frame = clone(fitted).set_output(transform="pandas").fit_transform(pd.Series(TEXTS))
     assert list(frame.columns) == list(fitted.vocabulary_)
     assert (frame.to_numpy() == fitted.transform(TEXTS).toarray()).all()
+    with pytest.raises(TypeError, match="one column of a DataFrame"):
+        clone(fitted).fit(pd.DataFrame({"text": TEXTS}))
     with pytest.raises(ValueError, match="pandas"):
         clone(fitted).set_output(transform="polars")
 
@@ -144,6 +146,7 @@ def test_data_frames(fitted):
     ("settings", "texts", "error", "message"),
     [
         ({}, "one text", ValueError, "not one string"),
+        ({}, {"text": "one"}, TypeError, "one column of a dict"),
         ({}, ["a", None], TypeError, "text 1 is no string but None"),
         ({}, ["a", 1.5], TypeError, "text 1 is no string but 1.5"),
         ({}, [], EmptyVocabularyError, "no words"),
