@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
@@ -51,7 +52,8 @@ class LemmaVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     0.5 for "npmi". The vocabulary is the words in at least `min_df` texts and at most the share
     `max_df` of them, of these the `max_features` that most texts have.
 
-    `n_jobs` processes annotate, -1: one for each core. A `Language` works in this process alone.
+    `n_jobs` processes annotate, -1: one for each core. A `Language` works in this process alone, as
+    does everything in a process that another one started, such as those of `GridSearchCV`.
     Attributes of a fitted one: `vocabulary_`, the words of the columns; `bigrams_`.
     """
 
@@ -176,7 +178,9 @@ class LemmaVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _annotated(self, raw_documents: Iterable[str]) -> Iterator[TokenBlock]:
         reader = _Reader.of(self)
-        n_processes = effective_n_jobs(self.n_jobs) if reader.may_be_sent else 1
+        n_processes = effective_n_jobs(self.n_jobs)
+        if not reader.may_be_sent or multiprocessing.parent_process() is not None:
+            n_processes = 1
         return ordered_map(reader, _blocks_of(raw_documents), n_processes)
 
 

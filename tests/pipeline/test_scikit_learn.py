@@ -76,7 +76,8 @@ def test_grid_search_takes_the_number_that_predicts_held_out_words_best(texts, s
 
 
 def test_processes_and_a_cache_change_no_score(texts, search, tmp_path):
-    for settings in ({"n_jobs": 2}, {"estimator": make(memory=str(tmp_path))}):
+    several = {"n_jobs": 2, "estimator__lemmavectorizer__n_jobs": 2}
+    for settings in (several, {"estimator": make(memory=str(tmp_path))}):
         other = clone(search).set_params(**settings).fit(texts)
         assert_array_equal(
             other.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"]
