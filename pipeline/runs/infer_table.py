@@ -45,8 +45,10 @@ def infer_rows(
 ) -> Inferred:
     """Return the shares of topics in every row; for texts and columns see `articles_of`.
 
-    Columns that are not named are those of training, if the texts have them.
+    Columns that are not named are those of training, if the texts have them. Raises UsageError if
+    the run learned from counts.
     """
+    _ = run.text_settings  # a run on counts has none
     table = rows_of(texts)
     known = run.provenance.get(TEXTS) or run.provenance.get("input", {})
     text_column = text_column or _if_in(table.columns, known.get("text_column", ""))

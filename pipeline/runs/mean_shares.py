@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -75,6 +76,7 @@ def groups_of(column: str, values: Sequence[Any], period: str | None) -> list[An
     average, else by year. Raises ValueError if there are too many groups, or the column holds no
     dates and a period is asked for.
     """
+    values = [None if value == "" else value for value in values]  # CSV has no other word for it
     present = [value for value in values if value is not None]
     if not present:
         raise ValueError(f"column {column!r} has no value in any document with a known word")
@@ -136,5 +138,10 @@ def _period(date: re.Match[str], period: str) -> str:
 
 
 def _order(value: Any) -> tuple[bool, Any]:
-    """Return a key by which numbers come in order before texts."""
-    return isinstance(value, str), value
+    """Return a key by which numbers come in order before texts; CSV has numbers as texts."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return True, value
+    return math.isnan(value), value

@@ -34,6 +34,7 @@ from pipeline.setting_sources import as_table, from_table, read_table
 from pipeline.settings import TrainSettings
 from pipeline.text.inputs import COLUMNS, input_changed
 from pipeline.text.settings import text_settings
+from pipeline.text.text_store import PREFIX
 from pipeline.training.trainers import eta_as_begun
 from pipeline.version import software_version
 
@@ -257,7 +258,7 @@ def about_articles(
         "shards": [entry.sha256 for entry in entries],
         "settled": settled,
     }
-    if not settings.input:
+    if not settings.input and not Path(settings.articles).name.startswith(PREFIX):
         articles["attribution"] = (
             "Text by Wikipedia contributors, CC BY-SA; the store names the revision of each "
             "article."

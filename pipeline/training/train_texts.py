@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from corpora.articles.remote import is_url
 from corpora.inputs import find_input
 from corpora.inputs.frames import articles_of
-from pipeline.errors import UsageError
 from pipeline.progress import bars
 from pipeline.runs.infer_table import TEXTS
 from pipeline.runs.run import Run
@@ -55,8 +54,8 @@ def train(
     ----------
     texts
         List of strings, or data frame or series of pandas or polars; also a list of mappings, one a
-        row, or a mapping of columns; or a path of what `corpora.inputs.find_input` finds to be
-        texts. Each row is a document, unless `documents` says otherwise.
+        row, or a mapping of columns; or a path of texts or counts, as the command takes. Each row
+        is a document, unless `documents` says otherwise.
     topics
         Number of topics.
     model
@@ -97,33 +96,39 @@ def train(
         temporary = tempfile.TemporaryDirectory(prefix="wikitopics-", ignore_cleanup_errors=True)
         runs = temporary.name
     folder = Path(TrainSettings.runs if runs is None else runs)
+    columns = {"text_column": text_column, "id_column": id_column}
     with bars(shown=not quiet):
-        given["articles"] = _store(texts, folder, text_column, id_column, language)
+        given |= _named_or_stored(texts, folder, language, columns)
         if run is not None:
             given["run"] = run
+        if given.get("counts"):
+            del given["documents"]  # which is about texts
         asked = from_table(TrainSettings, {**given, "runs": str(folder)}, "train")
         path = Path(train_run(asked, given)["path"])
     directory = RunDirectory(path)
-    if TEXTS not in directory.provenance():
-        about = {"text_column": text_column, "id_column": id_column, "language": language}
-        directory.update_provenance({TEXTS: about})
+    if not {TEXTS, "input"} & directory.provenance().keys():
+        directory.update_provenance({TEXTS: {**columns, "language": language}})
     return Run(path, quiet=quiet, temporary=temporary)
 
 
-def _store(texts: Any, runs: Path, text_column: str, id_column: str, language: str) -> str:
-    """Return the path of a store of the texts."""
+def _named_or_stored(
+    texts: Any, runs: Path, language: str, columns: Mapping[str, str]
+) -> dict[str, str]:
+    """Return settings that say what is read: a path, or the store of texts in memory."""
     if not isinstance(texts, str | PathLike):
-        articles = articles_of(texts, text_column, id_column, language)
-        return str(stored_texts(articles, runs))
+        articles = articles_of(texts, **columns, language=language)
+        return {"articles": str(stored_texts(articles, runs))}
     path = os.fspath(texts)
     if not is_url(path) and not os.path.exists(path):  # noqa: PTH110 - a text may be too long
         raise FileNotFoundError(
             f"there is no file {path[:60]!r}; for a single text give a list, [text]"
         )
-    found = find_input(path, "", text_column, id_column, language=language)
-    if found.kind == "counts":
-        raise UsageError(f"{found.describe()}: `python -m pipeline train` learns from counts")
-    return path if found.kind == "store" else str(stored_texts(found.articles(), runs))
+    found = find_input(path, **columns, language=language)
+    if found.kind == "texts" and language != "en":  # of which the command knows nothing
+        return {"articles": str(stored_texts(found.articles(), runs))}
+    if found.kind == "store":
+        return {"articles": path}
+    return {"counts" if found.kind == "counts" else "input": path, **columns}
 
 
 def _check_names(settings: Mapping[str, Any]) -> None:

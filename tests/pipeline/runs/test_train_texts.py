@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import pipeline
-from corpora import Article, ArticleStore, CorpusFormatError, EmptyVocabularyError
+from corpora import Article, ArticleStore, CorpusFormatError, EmptyVocabularyError, write_corpus
 from pipeline.errors import UsageError
 from tests.pipeline.support import TINY, call, inside, made_up_texts
 
@@ -66,7 +66,7 @@ def test_frames_of_both_libraries_and_lists_give_the_same_topics():
 
 
 def test_paths_give_what_frames_give(tmp_path):
-    frame = pd.DataFrame({"text": made_up_texts(60, 40), "stars": [i % 5 for i in range(60)]})
+    frame = pd.DataFrame({"text": made_up_texts(60, 40), "stars": [8 + i % 5 for i in range(60)]})
     frame.to_csv(tmp_path / "reviews.csv", index=False)
     by_path, by_frame = train(tmp_path / "reviews.csv"), train(frame)
     assert by_path.model.topics.topic_word.tobytes() == by_frame.model.topics.topic_word.tobytes()
@@ -75,11 +75,44 @@ def test_paths_give_what_frames_give(tmp_path):
     )
     store = train(by_frame.loaded.store.path)
     assert store.model.topics.topic_word.tobytes() == by_frame.model.topics.topic_word.tobytes()
-    (tmp_path / "counts.mtx").write_text(
-        "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 3\n"
+    german = train(tmp_path / "reviews.csv", language="de", spacy_model="blank:de")
+    assert german.corpus.doc_ids[0] == "de:1"
+
+
+def test_a_table_by_python_and_by_the_command_gives_the_same_topics_to_the_bit(tmp_path):
+    frame = pd.DataFrame(
+        {"review": made_up_texts(60, 40), "key": [f"r{i}" for i in range(60)], "stars": range(60)}
     )
-    with pytest.raises(UsageError, match="python -m pipeline train"):
-        train(tmp_path / "counts.mtx")
+    frame.to_csv(tmp_path / "reviews.csv", index=False)
+    columns = ("--text-column", "review", "--id-column", "key")
+    call("train", "reviews.csv", *columns, *TINY[2:], cwd=tmp_path).succeeded()
+    command = pipeline.Run(tmp_path / "runs" / "online-3")
+    run = train(frame, text_column="review", id_column="key")
+    assert run.corpus.content_hash == command.corpus.content_hash
+    assert run.model.topics.topic_word.tobytes() == command.model.topics.topic_word.tobytes()
+    without = run.documents.drop(columns="stars")  # numbers in CSV are texts
+    assert without.equals(command.documents.drop(columns="stars"))
+    assert run.infer(frame[:3]).equals(command.infer(frame[:3]))
+    with inside(tmp_path):
+        by_path = train("reviews.csv", text_column="review", id_column="key", runs="runs")
+        assert by_path.path == Path("runs/online-3")  # the command's
+
+
+def test_counts_are_learned_from_as_by_the_command(tmp_path):
+    texts = train(made_up_texts(60, 40))
+    write_corpus(texts.corpus, tmp_path / "counts.jsonl", "jsonl")
+    settings = {name: SETTINGS[name] for name in ("topics", "seed", "threads", "quiet")}
+    run = pipeline.train(tmp_path / "counts.jsonl", **settings)
+    assert run.model.topics.n_topics == 3
+    assert run.documents.tokens.sum() == texts.corpus.n_tokens
+    assert len(run.typical(0, 2)) == 2
+    assert run.evaluate(threads=1).total_tokens > 0
+    with pytest.raises(UsageError, match="learned from counts"):
+        run.infer(["a river"])
+    with pytest.raises(KeyError, match="there are none"):
+        run.topics_over("stars")
+    with pytest.raises(UsageError, match="--no-below is for texts"):
+        pipeline.train(tmp_path / "counts.jsonl", **settings, no_below=1)
 
 
 def test_a_temporary_run_ends_with_its_object_and_a_saved_one_stays(tmp_path):
