@@ -7,6 +7,7 @@ import io
 import mmap
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpora.files import TEMPORARY_SUFFIX
+from corpora.files import TEMPORARY_SUFFIX, read_at, replace
 
 HEADER_BYTES = 128  # Bytes of NumPy's header for a one-dimensional array of any length
 CHUNK_BYTES = 1 << 20
@@ -44,7 +45,7 @@ class ArrayFile:
         self._stream.flush()
         width = self.dtype.itemsize
         n_bytes, offset = width * (stop - start), HEADER_BYTES + width * start
-        return np.frombuffer(os.pread(self._stream.fileno(), n_bytes, offset), dtype=self.dtype)
+        return np.frombuffer(read_at(self._stream.fileno(), n_bytes, offset), dtype=self.dtype)
 
     def chunks(self) -> Iterator[NDArray[Any]]:
         """Yield all elements, some at a time."""
@@ -81,7 +82,7 @@ class ArrayFile:
         self._stream.flush()
         os.fsync(self._stream.fileno())
         self._stream.close()
-        self._path.replace(path)
+        replace(self._path, path)
 
     def discard(self) -> None:
         """Delete the hidden file, if it was not renamed."""
@@ -97,7 +98,7 @@ def release(*arrays: NDArray[Any]) -> None:
     """
     for array in arrays:
         mapping = mapping_of(array)
-        if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
+        if sys.platform != "win32" and mapping is not None:
             mapping.madvise(mmap.MADV_DONTNEED)
 
 

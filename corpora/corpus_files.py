@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from corpora.array_file import ArrayFile
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
-from corpora.files import atomic_write_text, remove_partial_files, sha256_of, sync_directory
+from corpora.files import (
+    atomic_write_text,
+    remove_partial_files,
+    remove_unused,
+    sha256_of,
+    sync_directory,
+)
 from corpora.string_column import StringColumn
 
 FORMAT = "wikitopics corpus"
@@ -46,7 +52,7 @@ def build_corpus_on_disk_files(
     named = {entry["name"] for entry in files.values()}
     for file in directory.iterdir():
         if re.fullmatch(r"[0-9a-f]{16}-[a-z_]+\.npy", file.name) and file.name not in named:
-            file.unlink()
+            remove_unused(file)
         elif file.name.startswith(PARTS) and not file.name.startswith(parts_name(content_hash)):
             shutil.rmtree(file, ignore_errors=True)
 

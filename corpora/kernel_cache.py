@@ -9,13 +9,13 @@ the same sources finds those that are there. The least recently used folders are
 A kernel compiled for certain types of arguments and a processor is one file, which begins with its
 SHA-256 and appears whole. A process claims a kernel before it compiles it, and others wait for the
 file instead of compiling the same (or see `share_compiling`); the operating system frees the claims
-of a process that ends.
+of a process that ends. On Windows there are no claims, and two processes may compile the same.
 
 Compiled kernels are code that is run. Folders and files are used only if they belong to this user,
-or to the owner of this module, and nobody else may write to them.
+or to the owner of this module, and nobody else may write to them. On Windows, where files have no
+such mode, those of the user's own folder are trusted.
 """
 
-import fcntl
 import logging
 import os
 import pickle
@@ -38,6 +38,11 @@ from numba.core.caching import FunctionCache, _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
+
+from corpora.files import replace, user_cache
+
+if sys.platform != "win32":
+    import fcntl
 
 PACKAGES = ("corpora", "evaluation", "models")
 IMPORTS = (b"from models.kernel import", b"from corpora.kernel_cache import cached")
@@ -101,9 +106,7 @@ def caches_folder() -> Path:
     chosen = vars(config)["CACHE_DIR"]  # $NUMBA_CACHE_DIR
     if chosen:
         return Path(chosen) / "wikitopics-kernels"
-    stated = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    cache = stated if stated.is_absolute() else Path.home() / ".cache"
-    return cache / "wikitopics" / "kernels"
+    return user_cache() / "kernels"
 
 
 @cache
@@ -318,9 +321,10 @@ def _save(path: Path, value: Any) -> None:
     descriptor, name = tempfile.mkstemp(dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, 0o644)  # an image may be built by one user, and run by another
+            if sys.platform != "win32":
+                os.fchmod(descriptor, 0o644)  # one user may build an image that another runs
             file.write(sha256(data).digest() + data)
-        Path(name).replace(path)
+        replace(Path(name), path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
@@ -330,7 +334,7 @@ def claim(path: Path) -> bool:
     """Claim a file to make; return False if another process has claimed it."""
     claims = _claims(path.parent)
     try:
-        if claims is not None:
+        if sys.platform != "win32" and claims is not None:
             fcntl.lockf(claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(path))
     except (BlockingIOError, PermissionError):
         return False
@@ -342,7 +346,7 @@ def claim(path: Path) -> bool:
 def free(path: Path) -> None:
     """Give up the claim of a file."""
     claims = _claims(path.parent)
-    if claims is not None:
+    if sys.platform != "win32" and claims is not None:
         with suppress(OSError):
             fcntl.lockf(claims, fcntl.LOCK_UN, 1, _place(path))
 
@@ -364,6 +368,8 @@ def _place(path: Path) -> int:
 
 def _is_trusted(status: os.stat_result) -> bool:
     """Whether only this user, or the owner of this module, who may run code here, can write it."""
+    if sys.platform == "win32":
+        return True
     owners = (os.geteuid(), _owner())
     return status.st_uid in owners and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 

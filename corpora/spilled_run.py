@@ -7,7 +7,6 @@ An SQLite table with upsert took 3.4 times as long for 2.8 M word counts (20.0 s
 2.4 times for 10 M pair counts (58.2 s against 23.9 s), so the runs stay.
 """
 
-import os
 import tempfile
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +16,7 @@ from typing import IO, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from corpora.files import PathLike
+from corpora.files import PathLike, read_at
 from corpora.string_column import decoded, encoded
 
 CHUNK = 2048  # Entries of a run that are read at a time
@@ -41,7 +40,7 @@ class SpillFile:
     def read(self, offset: int, n_bytes: int) -> bytes:
         """`n_bytes` from `offset` on."""
         self._file.flush()
-        return os.pread(self._file.fileno(), n_bytes, offset)
+        return read_at(self._file.fileno(), n_bytes, offset)
 
     def array(self, offset: int, n: int, dtype: type[np.integer]) -> NDArray[Any]:
         """`n` numbers from `offset` on, read only when they are looked at."""

@@ -54,8 +54,7 @@ class Worker:
         self.connection, far_end = spawn.Pipe()
         # A daemon does not keep this process from ending while the generator still exists.
         self._process = spawn.Process(target=_work, args=(far_end, self.note), daemon=True)
-        resource_tracker.ensure_running()  # its start unblocks SIGINT, so not while workers start
-        with _sigint_blocked(), _main_module_for(setup):
+        with sigint_blocked(), _main_module_for(setup):
             self._process.start()
         far_end.close()  # an open copy here would keep the stream from ending
         self._write(setup)
@@ -104,8 +103,14 @@ def pickled(something: object) -> memoryview:
 
 
 @contextmanager
-def _sigint_blocked() -> Iterator[None]:
-    """Workers started in this block ignore Ctrl-C; this process receives it after the block."""
+def sigint_blocked() -> Iterator[None]:
+    """Block Ctrl-C in threads and processes that begin in the block; this process receives it after
+    the block. On Windows, which has no such mask, nothing happens.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    resource_tracker.ensure_running()  # its start would unblock the signal
     former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -131,6 +136,8 @@ def _main_module_for(setup: memoryview) -> Iterator[None]:
 
 
 def _work(connection: Connection, note: WorkerNote) -> None:
+    if sys.platform == "win32":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     keep_note(note)
     use_one_thread()

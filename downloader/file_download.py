@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import re
 import shutil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from corpora.files import atomic_write_text, sync_directory
+from corpora.files import atomic_write_text, replace, sync_directory, sync_file
 from downloader.answer import BadAnswer
 from downloader.errors import UnusableAnswerError
 
@@ -99,9 +98,8 @@ class FileDownload:
             return False
         if not origin or origin["size"] is None or origin["size"] != self._n_bytes():
             return False
-        with self._partial.open("rb") as stream:
-            os.fsync(stream.fileno())
-        self._partial.replace(self._path)
+        sync_file(self._partial)
+        replace(self._partial, self._path)
         self._origin.unlink(missing_ok=True)
         sync_directory(self._path.parent)
         return True

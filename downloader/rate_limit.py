@@ -8,13 +8,13 @@ For `per_second` = s and `per_minute` = m:
 - No request starts before the end of a pause: after a server asked for it (Retry-After), after a
   failure, and after a slow answer.
 
-The times are kept in a file. An flock on it is held while a request is in flight; its content
+The times are kept in a file. A lock on it is held while a request is in flight; its content
 outlives the process. See `downloader.rate_limit_state`.
 """
 
-import fcntl
 import math
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,8 +22,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import lock_descriptor
+
+from corpora.files import BINARY, read_at, write_at
 from downloader.errors import TryLaterError
-from downloader.rate_limit_state import FORMER_SIZE, SIZE, RateLimitState, clock_time
+from downloader.rate_limit_state import FORMER_SIZE, MAGIC, SIZE, RateLimitState, clock_time
 
 __all__ = ["RateLimiter"]
 
@@ -31,6 +34,8 @@ SLOW_ANSWER = 2.0
 """Seconds. After a slower answer, the next request waits for as long as the answer took."""
 MAX_SLOW_PAUSE = 180.0
 MAX_SLEEP = 10.0  # Seconds between checks of the file and the clock, which others may change
+FIRST = MAGIC[:1] if sys.platform == "win32" else b""
+"""Bytes of the file that others cannot read on Windows while it is locked."""
 NEGLIGIBLE = 1e-6  # Seconds that are not waited for; the margin of the windows covers them
 
 
@@ -112,7 +117,7 @@ class RateLimiter:
         """End of the last pause in seconds since the epoch; 0 if there was none."""
         for _ in range(3):  # another process may be writing
             try:
-                state = RateLimitState.unpack(self.path.read_bytes())
+                state = RateLimitState.unpack(_content(self.path))
             except FileNotFoundError:
                 return 0.0
             if state:
@@ -165,13 +170,11 @@ class RateLimiter:
         while True:
             descriptor = self._open()
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.fstat(descriptor).st_nlink:  # it has not been deleted meanwhile
+                # If it has not been deleted meanwhile.
+                if lock_descriptor(descriptor, blocking=False) and os.fstat(descriptor).st_nlink:
                     state = self._read(descriptor)
                     descriptor, locked = -1, descriptor
                     return locked, state
-            except BlockingIOError:
-                pass
             finally:
                 if descriptor >= 0:
                     os.close(descriptor)
@@ -185,7 +188,7 @@ class RateLimiter:
             interval = min(2 * interval, 0.02)
 
     def _open(self) -> int:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CREAT | BINARY
         try:
             return os.open(self.path, flags, 0o600)
         except FileNotFoundError:  # the first time, or the cache has been emptied
@@ -193,7 +196,7 @@ class RateLimiter:
             return os.open(self.path, flags, 0o600)
 
     def _read(self, descriptor: int) -> RateLimitState:
-        data = os.pread(descriptor, FORMER_SIZE + 1, 0)
+        data = read_at(descriptor, FORMER_SIZE + 1, 0)
         state = RateLimitState.unpack(data) if data else RateLimitState()
         now = self._clock()
         before = state and state.pack()
@@ -218,4 +221,12 @@ class _Request:
 
 
 def _write(descriptor: int, state: RateLimitState) -> None:
-    os.pwrite(descriptor, state.pack(), 0)
+    write_at(descriptor, state.pack(), 0)
+
+
+def _content(path: Path) -> bytes:
+    """Return what is in the file. On Windows the first byte of a locked file, which is the same in
+    all, cannot be read.
+    """
+    with path.open("rb") as file:
+        return FIRST + read_at(file.fileno(), FORMER_SIZE, len(FIRST))

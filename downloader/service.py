@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from corpora.files import user_cache
 from downloader.answer import one_line
 from downloader.errors import SourceError
 
@@ -69,9 +70,7 @@ def rate_limit_path(url: str, fallback: Path | None = None) -> Path:
     """
     name = service_of(url)
     try:
-        stated = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        cache = stated if stated.is_absolute() else Path.home() / ".cache"
-        path = cache / "wikitopics" / "pace" / name
+        path = user_cache() / "pace" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         writable = os.access(path.parent, os.W_OK | os.X_OK) and (
             not path.exists() or os.access(path, os.R_OK | os.W_OK)

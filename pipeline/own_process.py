@@ -6,6 +6,11 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
+if sys.platform == "win32":
+    OF_ITS_OWN = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
+else:
+    OF_ITS_OWN = 0  # A new session says it
+
 
 def start_module(
     name: str,
@@ -24,4 +29,5 @@ def start_module(
         stderr=output,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
         start_new_session=new_session,
+        creationflags=OF_ITS_OWN if new_session else 0,
     )

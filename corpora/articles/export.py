@@ -2,7 +2,6 @@
 
 import bz2
 import errno
-import fcntl
 import gzip
 import json
 import lzma
@@ -13,6 +12,8 @@ from glob import escape
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
+
+from filelock import lock_descriptor
 
 from corpora.articles import attribution
 from corpora.articles.article import Article, Value
@@ -182,9 +183,11 @@ def _sole_partial_file(target: Path) -> Iterator[IO[bytes]]:
     running export holds a lock on its partial file.
     """
     for partial in target.parent.glob(f".{escape(target.name)}.*{TEMPORARY_SUFFIX}"):
-        with suppress(OSError), partial.open("rb") as left:  # it may be in use, or someone else's
-            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            partial.unlink()
+        with suppress(OSError):  # it may be someone else's
+            with partial.open("rb") as left:
+                is_left = lock_descriptor(left.fileno(), blocking=False)
+            if is_left:  # closed by now, as Windows deletes no file that is open
+                partial.unlink()
     with atomic_write(target) as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
+        lock_descriptor(stream.fileno())
         yield stream

@@ -21,7 +21,7 @@ from typing import IO
 
 from corpora.articles.remote import is_url, read_bytes
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
-from corpora.files import sha256_of
+from corpora.files import sha256_of, sync_file
 
 FORMAT = "wikitopics article store"
 VERSION = 1
@@ -108,8 +108,7 @@ def append_entry(path: Path, tail: Tail, entry: ShardEntry) -> Tail:
 
 def make_durable(path: Path) -> None:
     """See to it that what can be read of the manifest outlasts a power cut."""
-    with path.open("rb") as stream:
-        os.fsync(stream.fileno())
+    sync_file(path)
 
 
 def entry_line(entry: ShardEntry, check_before: str) -> tuple[bytes, str]:

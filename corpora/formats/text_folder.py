@@ -6,9 +6,11 @@ document.
 """
 
 import os
+import re
 import secrets
 import shutil
 import stat
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +27,9 @@ from corpora.formats.vocabulary_file import check_writable, fits_a_text, is_unic
 MARK = ".wikitopics-text"
 """Hidden file in folders that were written here; only these may be replaced."""
 MAX_NAME_BYTES = 200  # Bytes of a file name; file systems allow 255
+UNSAFE = '%\\<>:"|?*' if sys.platform == "win32" else "%\\"
+DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+"""File names that stand for a device on Windows."""
 WORDS_AT_ONCE = 1 << 14
 
 
@@ -139,10 +144,14 @@ def file_content(file: Path) -> bytes:
 def _safe_name(part: str) -> str:
     """One part of a path, with %XX for each unsafe byte."""
     escaped = "".join(
-        char if char.isprintable() and char not in "%\\" else _escape(char) for char in part
+        char if char.isprintable() and char not in UNSAFE else _escape(char) for char in part
     )
     if escaped.startswith("."):
         escaped = _escape(".") + escaped[1:]
+    if sys.platform == "win32" and DEVICE.fullmatch(escaped):
+        escaped = _escape(escaped[0]) + escaped[1:]
+    if sys.platform == "win32" and escaped.endswith((".", " ")):
+        escaped = escaped[:-1] + _escape(escaped[-1])
     if len(escaped.encode()) > MAX_NAME_BYTES:
         digest = sha256(part.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         beginning = escaped.encode()[: MAX_NAME_BYTES - 40].decode("utf-8", "ignore")

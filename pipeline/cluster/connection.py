@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import signal
 import tempfile
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
-from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import MissingExtraError
+from corpora.worker_process import sigint_blocked
 from pipeline.cluster.cluster import Cluster
 from pipeline.errors import ClusterError, UsageError
 
@@ -98,7 +97,8 @@ def _connected(address: str, n_processes: int, stack: ExitStack) -> Client:
         folder = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="wikitopics-", ignore_cleanup_errors=True)
         )
-        with _interrupts_blocked():
+        # A terminal sends Ctrl-C to workers too, which would die with messages; we end them.
+        with sigint_blocked():
             target = LocalCluster(
                 n_workers=n_processes,
                 threads_per_worker=1,
@@ -128,20 +128,6 @@ def _connected(address: str, n_processes: int, stack: ExitStack) -> Client:
             f"the scheduler at {address} has no workers: start some with `dask worker {address}`"
         ) from error
     return client
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Block SIGINT in threads that begin in the block, and in all processes that they start.
-
-    A terminal sends Ctrl-C to workers too, which would die with messages; the client ends them.
-    """
-    resource_tracker.ensure_running()  # its start would unblock the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 async def _shake_hands(address: str) -> None:

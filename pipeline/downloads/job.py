@@ -166,7 +166,7 @@ class DownloadJob:
             words = ("download", "--detached", *as_options(settings))
             child = start_module("pipeline", *words, output=output, new_session=True)
             deadline = time.monotonic() + START_SECONDS
-            while self.pid() != child.pid or self.status()["updated"] is None:
+            while not self._is_begun_by(child.pid):
                 if child.poll() is not None:
                     break
                 if time.monotonic() > deadline:
@@ -179,7 +179,16 @@ class DownloadJob:
                 last = said.splitlines()[-1] if said else f"ended with code {child.returncode}"
                 raise BackgroundError(last.removeprefix("wikitopics: "), child.returncode)
         child.returncode = 0  # nobody waits for it
-        return {"output": str(self.store), "pid": child.pid, "log": str(self.log_path)}
+        pid = self.pid() or child.pid if sys.platform == "win32" else child.pid
+        return {"output": str(self.store), "pid": pid, "log": str(self.log_path)}
+
+    def _is_begun_by(self, child: int) -> bool:
+        """Whether a child process downloads. On Windows the Python of a virtual environment starts
+        another one, with an id of its own.
+        """
+        pid = self.pid()
+        is_child = pid is not None if sys.platform == "win32" else pid == child
+        return is_child and self.status()["updated"] is not None
 
     def _refuse_other_directories(self) -> None:
         """Refuse to make `download/` inside a directory that is no store."""
@@ -315,6 +324,11 @@ def as_options(settings: DownloadSettings) -> list[str]:
 
 class _QuietHandler(RotatingFileHandler):
     """Handler that is silent if it cannot write: the code that stores articles reports that."""
+
+    def rotate(self, source: str, dest: str) -> None:
+        """Rename the file; go on in it where it cannot be renamed, on Windows while it is read."""
+        with suppress(PermissionError):
+            super().rotate(source, dest)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name it has
         """Drop the record."""

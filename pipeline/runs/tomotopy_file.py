@@ -5,13 +5,16 @@ LDA.
 """
 
 import os
-import resource
+import sys
 from importlib import import_module
 
 from corpora.errors import MissingExtraError
 from corpora.worker_pool import WorkerDiedError, ordered_map
 from models.lda.foreign import tomotopy_model
 from models.saved import ModelFormatError, SavedModel
+
+if sys.platform != "win32":
+    import resource
 
 SECONDS = 5  # Processor time allowed for a file, in seconds; large files get more
 BYTES_A_SECOND = 10**6
@@ -34,7 +37,9 @@ def read_tomotopy(path: str | os.PathLike[str]) -> SavedModel:
 
 
 def _read(item: tuple[str, int]) -> SavedModel | str:
-    """Return the model, or an error message; the process is ended after too many seconds."""
+    """Return the model, or an error message; the process is ended after too many seconds. Windows
+    knows no such limit.
+    """
     path, seconds = item
     try:
         tomotopy = import_module("tomotopy")
@@ -43,10 +48,11 @@ def _read(item: tuple[str, int]) -> SavedModel | str:
             "tomotopy's models need tomotopy, which is not installed: pip install "
             "'wikitopics[peers]'"
         ) from error
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    limit = int(usage.ru_utime + usage.ru_stime) + 1 + seconds
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform != "win32":
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        limit = int(usage.ru_utime + usage.ru_stime) + 1 + seconds
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     stderr = os.dup(2)
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 2)  # silence the C++ library's last message

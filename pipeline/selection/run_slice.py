@@ -7,6 +7,7 @@ for all threads of the process.
 
 import json
 import os
+import shutil
 import threading
 import time
 from collections import Counter
@@ -105,7 +106,10 @@ def train_slice(item: RunSlice, sent: Mapping[str, bytes] | None = None) -> Slic
         run.checkpoint_path.parent.mkdir(parents=True)
         for name, data in item.files.items():
             (run.path / name).write_bytes(data)
-        run.corpus_path.symlink_to(corpus, target_is_directory=True)
+        try:
+            run.corpus_path.symlink_to(corpus, target_is_directory=True)
+        except OSError:  # on Windows links are for administrators
+            shutil.copytree(corpus, run.corpus_path)
         settings = TrainSettings(run=item.name, runs=root, threads=1)
         try:
             train(settings, {}, clock=_clock_of_task(), stop_after=item.seconds)

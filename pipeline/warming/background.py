@@ -93,7 +93,9 @@ def compile_kernels(task: str, *, forks: bool = False) -> None:
     settings = {**asked["settings"], "topics": asked["topics"], "max_passes": 2, "seed": 0}
     untrained = [kind for kind in family.topics.values() if kind in recipes.UNTRAINED]
     helper = None
-    if forks and untrained:  # its scoring is compiled where training leaves a core idle
+    if (
+        sys.platform == "linux" and forks and untrained
+    ):  # its scoring is compiled where training leaves a core idle
         helper = os.fork()
         if helper == 0:
             os.nice(19)
@@ -102,8 +104,9 @@ def compile_kernels(task: str, *, forks: bool = False) -> None:
             return
     trainer = spec.build(settings, 1).set_params(**spec.quick)
     topics = recipes.train(trainer, max(recipes.N_DOCUMENTS, asked["topics"]))
-    os.nice(10)  # what follows is for the next command
-    if forks and not untrained:
+    if sys.platform != "win32":
+        os.nice(10)  # what follows is for the next command
+    if sys.platform == "linux" and forks and not untrained:
         helper = os.fork()
     if forks:
         share_compiling()
@@ -135,4 +138,4 @@ if __name__ == "__main__":
     task = sys.argv[1]
     if "trainer" not in (given := json.loads(task)):
         task = task_of(TrainSettings(**given))
-    compile_kernels(task, forks=True)
+    compile_kernels(task, forks=sys.platform == "linux")  # no other system is safe to fork here

@@ -47,7 +47,7 @@ def tree(tmp_path):
     for package in PACKAGES:
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").touch()
-    for name in ("models/kernel.py", "corpora/kernel_cache.py"):
+    for name in ("models/kernel.py", "corpora/kernel_cache.py", "corpora/files.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "models" / "called.py").write_text(CALLED)
     (tmp_path / "evaluation" / "caller.py").write_text(CALLER)
