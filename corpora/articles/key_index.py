@@ -11,7 +11,6 @@ import logging
 import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from itertools import zip_longest
 from pathlib import Path
 
 from corpora.articles.manifest import START, ShardEntry, Tail
@@ -130,9 +129,9 @@ class KeyIndex:
             raise sqlite3.DatabaseError("another program or version made it")
         if [sql for (sql,) in db.execute("SELECT sql FROM sqlite_master ORDER BY rowid")] != SCHEMA:
             raise sqlite3.DatabaseError("it has other tables")
-        found = db.execute(TOTALS)
-        totals = db.execute("SELECT * FROM totals ORDER BY language")
-        if any(a != b for a, b in zip_longest(found, totals)):
+        # Read at once: as long as there is a cursor, the file is open, also behind `close`.
+        found = db.execute(TOTALS).fetchall()
+        if found != db.execute("SELECT * FROM totals ORDER BY language").fetchall():
             raise sqlite3.DatabaseError("its keys are not those that were written")
         self._make_durable()
 
