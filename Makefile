@@ -3,6 +3,7 @@
 # make browser-test: those of the report's page in a real browser, which needs Chromium
 # make check-kernels: those that run kernels, with bounds checked; then with kernels as plain Python, but
 # for those of tests/compiled_only.txt, which take seconds to minutes each without the compiler
+# make wheel-test: an sdist and a wheel, which is tried in an environment of its own
 # make lint; make bench; make docs: the documentation as a site, docs/_build/index.html
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DEVELOPMENT := $(VENV)/.development
 
-.PHONY: demo test browser-test check-kernels coverage test-all lint bench docs clean
+.PHONY: demo test wheel-test browser-test check-kernels coverage test-all lint bench docs clean
 
 # Modules are compiled when they are first imported: most never are.
 unexport PYTHONDONTWRITEBYTECODE
@@ -46,6 +47,9 @@ test: $(DEVELOPMENT)
 	$(BIN)/python -m pipeline warm
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not browser"
 
+wheel-test: $(DEVELOPMENT)
+	$(BIN)/python tests/try_wheel.py
+
 browser-test: $(DEVELOPMENT)
 	$(BIN)/python -m pipeline warm
 	$(BIN)/python -m pytest -n auto --dist loadfile -m browser
@@ -67,6 +71,8 @@ lint: $(DEVELOPMENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --no-warn-unreachable --cache-dir .mypy_cache/win32
+	$(BIN)/mypy --platform darwin --no-warn-unreachable --cache-dir .mypy_cache/darwin
 
 bench: $(DEVELOPMENT)
 	$(BIN)/python -m pip install --quiet --editable '.[peers]'
