@@ -1,11 +1,8 @@
-import fcntl
 import io
 import os
-import pty
 import re
 import struct
 import sys
-import termios
 from unittest import mock
 
 import pytest
@@ -100,6 +97,7 @@ def test_a_stage_over_two_seconds_under_a_pseudo_terminal(tiny, quiet):
     program.write_text(SLOW_TRAINING)
     argv = ["train", "--run", "shown", *TINY, "--early-stopping", "none", "--max-passes", "8"]
     stdout = os.open(tiny / "out", os.O_WRONLY | os.O_CREAT)
+    fcntl, pty, termios = map(pytest.importorskip, ("fcntl", "pty", "termios"))
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     pid = os.fork()

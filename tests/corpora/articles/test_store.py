@@ -5,7 +5,6 @@ import json
 import os
 import pickle
 import random
-import resource
 import subprocess
 import sys
 import time
@@ -483,6 +482,7 @@ def test_a_full_disk_leaves_what_was_committed(tmp_path, monkeypatch, file, n_st
 
 def test_a_write_that_the_system_really_refuses(tmp_path):
     """Files are limited to a size that the long articles' shard is over, halfway through it."""
+    resource = pytest.importorskip("resource")
     code = """
 import random, resource, sys
 from tests.corpora.articles.test_store import ArticleStore, article, some
@@ -505,6 +505,7 @@ except OSError as error:
 
 
 def test_a_manifest_line_that_the_system_really_cuts_short(tmp_path):
+    pytest.importorskip("resource")
     whole = stored(tmp_path / "whole", 60, shard_size=1)
     limit = len(files_of(whole.path)["manifest.jsonl"]) - 50
     code = """

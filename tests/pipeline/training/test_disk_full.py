@@ -1,5 +1,4 @@
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,8 @@ from scipy import sparse
 from corpora import ArticleStore, Corpus
 from pipeline.errors import exit_code_of
 from tests.pipeline.support import TINY, arrays_of, call, write_jsonl
+
+resource = pytest.importorskip("resource")
 
 
 @pytest.fixture
