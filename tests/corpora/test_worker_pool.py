@@ -225,7 +225,8 @@ def test_ctrl_c_is_answered_by_the_parent_alone(tmp_path):
 
 @pytest.mark.parametrize(
     ("function", "n_runs"),
-    [("from tests.corpora.worker_tasks import slow_square as square", 1), ("", 3)],
+    # The second worker may be killed before it has begun, when the first has done all.
+    [("from tests.corpora.worker_tasks import slow_square as square", (1,)), ("", (2, 3))],
 )
 def test_workers_run_a_script_again_only_if_they_need_its_functions(tmp_path, function, n_runs):
     script = tmp_path / "script.py"
@@ -244,4 +245,6 @@ def test_workers_run_a_script_again_only_if_they_need_its_functions(tmp_path, fu
         check=False,
     )
     assert outcome.stderr == ""
-    assert sorted(outcome.stdout.split()) == ["14", *["begun"] * n_runs]
+    printed = outcome.stdout.split()
+    assert set(printed) == {"14", "begun"}
+    assert printed.count("begun") in n_runs
