@@ -69,6 +69,9 @@ def asked_for(
         for name, value in given.items()
         if name in known
     }
+    for name, value in on_command_line.items():
+        if value == "" and known[name].metadata["is_positional"]:  # as of a variable without value
+            raise UsageError(f"{_option(known[name])} is empty: name it, or leave it out")
     for source in (in_environment, on_command_line):
         _check_exclusive(source, exclusive, "")
         if any(source.get(name) for name in exclusive):

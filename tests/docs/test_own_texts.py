@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.io import mmwrite
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_matrix
 
 from tests.pipeline.support import call
 
@@ -66,10 +66,36 @@ def make_counts(directory):
     (directory / "visits.vocab").write_text("".join(f"place {w}\n" for w in range(50)))
 
 
+def make_parquet(directory):
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    (directory / "simple").mkdir()
+    for part in range(2):
+        texts = list(made_up_texts(150, seed=part))
+        ids = range(150 * part, 150 * part + 150)
+        columns = {
+            "id": [str(i + 1) for i in ids],
+            "url": [f"https://simple.wikipedia.org/wiki/Article_{i}" for i in ids],
+            "title": [f"Article {i}" for i in ids],
+            "text": texts,
+        }
+        pq.write_table(pa.table(columns), directory / f"simple/train-{part:05d}.parquet")
+
+
+def make_cells(directory):
+    anndata = pytest.importorskip("anndata")
+    data = anndata.AnnData(csr_matrix(counts().astype(np.float32)))
+    data.obs_names = [f"cell {i}" for i in range(200)]
+    data.var_names = [f"GENE{w}" for w in range(50)]
+    data.write_h5ad(directory / "cells.h5ad")
+
+
 MAKERS = {
     "I have a CSV": make_csv,
     "I have a folder": make_folder,
+    "I have Wikipedia as Parquet": make_parquet,
     "I have counts": make_counts,
+    "I have single cells": make_cells,
 }
 
 
@@ -91,6 +117,7 @@ def test_every_section_is_tried():
     assert list(SECTIONS) == list(MAKERS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", SECTIONS)
 def test_a_section_leads_from_nothing_to_a_report(title, tmp_path):
     MAKERS[title](tmp_path)

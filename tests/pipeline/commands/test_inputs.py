@@ -180,6 +180,7 @@ def test_counts_are_taken_as_they_are(trained):
         (("empty.csv",), 3, "empty.csv"),
         (("negative.mtx", "--vocabulary", "numbers"), 3, "negative.mtx, line 3"),
         (("zeros.mtx", "--vocabulary", "numbers"), 3, "no document to train on has a word"),
+        (("",), 2, "INPUT is empty"),
         (("--id-column", "name"), 2, "there is no INPUT"),
         (("letters", "--follow"), 2, "--follow"),
     ],
