@@ -233,7 +233,8 @@ def test_workers_run_a_script_again_only_if_they_need_its_functions(tmp_path, fu
     own = "def square(x):\n    return x * x\n"
     guard = "" if function else "if __name__ == '__main__':\n    "
     script.write_text(
-        f"from corpora.worker_pool import ordered_map\n{function or own}\nprint('begun', flush=True)\n"
+        f"from corpora.worker_pool import ordered_map\n{function or own}\n"
+        "print('begun', flush=True)\n"
         f"{guard}print(sum(ordered_map(square, range(4), 2)))\n"
     )
     outcome = subprocess.run(
