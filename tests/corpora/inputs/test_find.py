@@ -1,8 +1,9 @@
 import json
+import sys
 
 import pytest
 
-from corpora import ArticleStore, CorpusFormatError
+from corpora import ArticleStore, CorpusFormatError, MissingExtraError
 from corpora.formats.registry import UnknownFormatError
 from corpora.inputs import find_input
 
@@ -149,3 +150,17 @@ def test_the_stamp_changes_with_content_and_not_with_the_hour(tmp_path):
     assert find_input(path).stamp() == before
     write(path, REVIEWS + "d,e,1\n")
     assert find_input(path).stamp() != before
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "package", "extra"),
+    [
+        ("x.parquet", b"PAR1", "pyarrow.parquet", "parquet"),
+        ("x.h5ad", b"\x89HDF\r\n\x1a\n", "h5py", "anndata"),
+    ],
+)
+def test_a_missing_package_is_named(tmp_path, monkeypatch, name, start, package, extra):
+    monkeypatch.setitem(sys.modules, package, None)
+    path = write(tmp_path / name, start)
+    with pytest.raises(MissingExtraError, match=rf"pip install 'wikitopics\[{extra}\]'"):
+        find_input(path).corpus()

@@ -178,6 +178,7 @@ def test_a_damaged_part_is_one_line_after_the_articles_before(tmp_path):
     read = []
     with pytest.raises(CorpusFormatError, match=r"x\.parquet: .* cut short or damaged"):
         read.extend(find_input(path).articles())
+    assert [article.page_id for article in read[:400]] == list(range(1, 401))
 
 
 def test_a_second_file_without_the_column(tmp_path):
