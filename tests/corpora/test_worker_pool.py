@@ -246,6 +246,6 @@ def test_workers_run_a_script_again_only_if_they_need_its_functions(tmp_path, fu
         check=False,
     )
     assert outcome.stderr == ""
-    printed = outcome.stdout.split()
-    assert set(printed) == {"14", "begun"}
-    assert printed.count("begun") in n_runs
+    # Lines of two processes may be mixed.
+    assert sorted(outcome.stdout.replace("begun", "").split()) == ["14"]
+    assert outcome.stdout.count("begun") in n_runs
