@@ -10,8 +10,6 @@ from pipeline.report.sections import CorpusSection, PartRow, PruningRow
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.settings import TrainSettings
 
-STORE = "Articles of the store"
-
 
 def corpus_section(run: LoadedRun) -> CorpusSection:
     """Return the sizes of the parts of a run's corpus, and the words that pruning removed.
@@ -22,7 +20,7 @@ def corpus_section(run: LoadedRun) -> CorpusSection:
     removed = run.provenance.get("pruning")
     joined = {DELIMITER.join(pair) for pair in run.bigrams.scores}
     return CorpusSection(
-        source=_source(settings),
+        store=settings.counts or settings.input or settings.articles,
         unit="document" if settings.counts else settings.documents,
         parts=tuple(
             PartRow(
@@ -38,14 +36,15 @@ def corpus_section(run: LoadedRun) -> CorpusSection:
         words_before=None if removed is None else removed["n_words"],
         pruning=() if removed is None else _rules(removed, settings),
         bigrams=len(joined.intersection(corpus.vocabulary)),
+        **_origin(settings),
     )
 
 
-def _source(settings: TrainSettings) -> tuple[str, str]:
-    """Return what the documents are, for readers, and where they lie."""
+def _origin(settings: TrainSettings) -> dict[str, str]:
+    """Return the field `origin` of a run that has not read a store."""
     if settings.counts:
-        return "Counts of", settings.counts
-    return ("Texts of", settings.input) if settings.input else (STORE, settings.articles)
+        return {"origin": "Counts of"}
+    return {"origin": "Texts of"} if settings.input else {}
 
 
 def _rules(removed: dict[str, Any], settings: TrainSettings) -> tuple[PruningRow, ...]:

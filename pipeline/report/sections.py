@@ -34,8 +34,7 @@ class PruningRow:
 class CorpusSection:
     """Corpus that the topics were learned from."""
 
-    source: tuple[str, str]
-    """What the documents are, for readers (`Articles of the store`), and the path as given."""
+    store: str  # Path of the article store or of the input, as it was given
     unit: str  # `article`, `section`, or `document` of counts
     parts: tuple[PartRow, ...]
     words: int  # Different words of the vocabulary
@@ -43,6 +42,7 @@ class CorpusSection:
     """Different words of the training part before pruning; None for runs that did not record it."""
     pruning: tuple[PruningRow, ...]
     bigrams: int  # Words of the vocabulary that are joined pairs
+    origin: str = "Articles of the store"  # Text for readers, before the path
 
 
 @dataclass(frozen=True)
