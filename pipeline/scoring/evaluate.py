@@ -4,8 +4,8 @@ import logging
 import math
 import os
 import re
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,8 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
     Documents are the articles of a store, counts in a file, or the test part of the first run. Only
     words that every model knows are scored.
     """
-    return _result(scores_of(settings, names))
+    with _scored(settings, names) as scores:
+        return _result(scores)
 
 
 def scores_of(settings: EvaluateSettings, names: Sequence[str]) -> Scores:
@@ -82,6 +83,13 @@ def scores_of(settings: EvaluateSettings, names: Sequence[str]) -> Scores:
 
     Raises UsageError if no document has a word to score.
     """
+    with _scored(settings, names) as scores:
+        return scores
+
+
+@contextmanager
+def _scored(settings: EvaluateSettings, names: Sequence[str]) -> Iterator[Scores]:
+    """Scores, which go into the cache at the end, unless a UsageError makes them useless."""
     _check(settings, names)
     models = [_loaded(settings, name) for name in names]
     if settings.method is None:
@@ -90,26 +98,27 @@ def scores_of(settings: EvaluateSettings, names: Sequence[str]) -> Scores:
     _check_families(settings, models)
     runs = [each.run for each in models if each.run is not None]
     n_threads = effective_n_jobs(settings.threads)
-    with ExitStack() as until_the_end, cluster_of(settings.cluster) as cluster:
-        runs_first = sorted(models, key=lambda each: each.run is None)
-        words = tuple(dict.fromkeys(w for each in runs_first for w in each.model.vocabulary))
-        documents = held_out(settings, runs, words, n_threads, cluster)
-        models = _with_words(models, documents)
-        words = scored_words(models, documents)
-        logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
-        known = PartialScores(settings, [each.model for each in models], documents, words)
-        if known.n_known:
-            logger.info("%s of the scores are there from before", f"{known.n_known:,}")
-        until_the_end.enter_context(known.saved())
-        estimates = score_all(settings, models, documents, words, n_threads, cluster, known)
-        log_warnings(estimates)
-    if not estimates[models[0].name].n_documents:
-        raise UsageError(
-            f"{documents.source} has no document that training did not see and that holds a word "
-            "of the model's vocabulary: give other documents, --documents INPUT, or train "
-            "with a larger --test share"
-        )
-    return Scores(settings, models, documents, words, estimates)
+    with ExitStack() as until_the_end:
+        with cluster_of(settings.cluster) as cluster:
+            runs_first = sorted(models, key=lambda each: each.run is None)
+            words = tuple(dict.fromkeys(w for each in runs_first for w in each.model.vocabulary))
+            documents = held_out(settings, runs, words, n_threads, cluster)
+            models = _with_words(models, documents)
+            words = scored_words(models, documents)
+            logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
+            known = PartialScores(settings, [each.model for each in models], documents, words)
+            if known.n_known:
+                logger.info("%s of the scores are there from before", f"{known.n_known:,}")
+            until_the_end.enter_context(known.saved())
+            estimates = score_all(settings, models, documents, words, n_threads, cluster, known)
+            log_warnings(estimates)
+        if not estimates[models[0].name].n_documents:
+            raise UsageError(
+                f"{documents.source} has no document that training did not see and that holds a "
+                "word of the model's vocabulary: give other documents, --documents INPUT, or train "
+                "with a larger --test share"
+            )
+        yield Scores(settings, models, documents, words, estimates)
 
 
 def _result(scores: Scores) -> dict[str, Any]:
