@@ -154,7 +154,7 @@ def _documents(n_documents, n_words, topic_word, topics, vocabulary, spoil, rng)
 
 def _corpus(n_words, spoil):
     return sections.CorpusSection(
-        source=("Articles of the store", "articles-sample"),
+        store="articles-sample",
         unit="article",
         parts=(
             sections.PartRow("training", 20_000, 20_000, 4_321_098, 123_456),
