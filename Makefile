@@ -27,7 +27,7 @@ $(BIN)/python:
 # has some.
 KERNELS = $(if $(NUMBA_CACHE_DIR),$(NUMBA_CACHE_DIR)/wikitopics-kernels,$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wikitopics/kernels)
 $(INSTALLED): pyproject.toml | $(BIN)/python
-	test -d "$(KERNELS)" || $(call INSTALL,numba networkx scikit-learn scipy tomli-w tqdm)
+	test -d "$(KERNELS)" || $(call INSTALL,filelock numba networkx scikit-learn scipy tomli-w tqdm)
 	test -d "$(KERNELS)" || test "$$WIKITOPICS_COMPILE_AHEAD" = 0 || nice $(BIN)/python -m pipeline.warming.background \
 		'{"model": "gibbs", "topics": 12}' < /dev/null > /dev/null 2>&1 &
 	$(call INSTALL,--editable .)
