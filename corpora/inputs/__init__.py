@@ -1,4 +1,4 @@
-"""What people have, as articles or counts: tables, folders of texts, files of counts."""
+"""Articles or counts from what people have: tables, folders of texts, files of counts."""
 
 from corpora.inputs.find import Input, find_input
 from corpora.inputs.rows import RowReader

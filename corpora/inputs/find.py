@@ -1,4 +1,4 @@
-"""What a path holds, found from its content: articles, texts or counts, and how they are read."""
+"""Content of a path, found from its bytes: articles, texts or counts, and how they are read."""
 
 import errno
 import json
@@ -69,7 +69,7 @@ FIRST_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Input:
-    """What a path holds, and how it is read. `find_input` makes one."""
+    """Content of a path, and how it is read. `find_input` makes one."""
 
     path: Path
     format: str  #: Name of the format, as `--format` takes it.

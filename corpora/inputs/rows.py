@@ -105,7 +105,7 @@ class RowReader:
         return tuple(c for c in self.columns if c not in self._used and c != self.id_column)
 
     def describe(self) -> str:
-        """Which columns are taken, as part of a line."""
+        """Columns that are taken, as part of a line."""
         parts = [f"text in {' and '.join(map(repr, self.text_columns))}"]
         parts.append(f"ids in {self.id_column!r}" if self.id_column else "rows numbered")
         if others := self.others:

@@ -45,7 +45,7 @@ def run(arguments: Arguments) -> Outcome:
 
 def print_topics(result: dict[str, Any]) -> None:
     """Print the table of topics."""
-    from pipeline.runs.topics import format_topics
+    from pipeline.runs.topic_rows import format_topics
 
     print(format_topics(result["topics"]))
     if "pictures" in result:

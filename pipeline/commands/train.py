@@ -23,7 +23,7 @@ def run(arguments: Arguments) -> Outcome:
 
 def print_training(result: dict[str, Any]) -> None:
     """Print the topics and the path of the run."""
-    from pipeline.runs.topics import format_topics
+    from pipeline.runs.topic_rows import format_topics
 
     print(format_topics(result["topics"]))
     print()

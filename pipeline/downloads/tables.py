@@ -21,7 +21,7 @@ RECORD = "input-"
 
 @dataclass(frozen=True)
 class InputRecord:
-    """What was read into a store."""
+    """Record of what was read into a store."""
 
     source: str
     input: str  # Absolute path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pipeline.exports.csv_file import open_csv
-from pipeline.runs.topics import topic_rows
+from pipeline.runs.topic_rows import topic_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.files import atomic_write
 from pipeline.exports.topics_table import topic_words
-from pipeline.runs.topics import topic_rows
+from pipeline.runs.topic_rows import topic_rows
 
 if TYPE_CHECKING:
     import networkx as nx

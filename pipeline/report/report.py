@@ -30,7 +30,7 @@ from pipeline.report.sections import DocumentsSection, LikelihoodSection, Report
 from pipeline.report.topics_section import topics_section
 from pipeline.report.training_section import training_section
 from pipeline.runs.loaded_run import LoadedRun
-from pipeline.runs.topics import topic_rows
+from pipeline.runs.topic_rows import topic_rows
 from pipeline.setting_sources import check_least, check_seed
 from pipeline.settings import ReportSettings
 from pipeline.training.trainers import spec_of

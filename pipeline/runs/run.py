@@ -23,7 +23,7 @@ from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.mean_shares import by_row, groups_of, mean_shares
 from pipeline.runs.pictures import Pictures, pictures_of
 from pipeline.runs.table import as_table
-from pipeline.runs.topics import topic_rows
+from pipeline.runs.topic_rows import topic_rows
 from pipeline.scoring.evaluate import scores_of
 from pipeline.settings import EvaluateSettings, ReportSettings, TrainSettings
 from pipeline.text.text_store import PREFIX, copy_store

@@ -1,17 +1,13 @@
 """`topics`: what a run has learned."""
 
 import logging
-import textwrap
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from models import SavedModel
 from pipeline.errors import UsageError
 from pipeline.runs.loaded_run import LoadedRun
-from pipeline.runs.word_dependencies import N_DEPENDENCIES, strongest_dependencies
+from pipeline.runs.topic_rows import topic_rows
 from pipeline.setting_sources import check_least
 from pipeline.settings import TopicsSettings
 
@@ -19,8 +15,6 @@ if TYPE_CHECKING:
     from pipeline.exports.files import Files
 
 logger = logging.getLogger(__name__)
-
-WIDTH = 100  # Longest line of dependencies, in columns
 
 
 def topics(settings: TopicsSettings, run_name: str, files: "Files | None" = None) -> dict[str, Any]:
@@ -70,56 +64,3 @@ def _draw(
     directory.mkdir(parents=True, exist_ok=True)
     drawn = {"dependencies": dependency_figure(model, rows)}
     return [str(path) for path in write_figures(drawn, directory)]
-
-
-def topic_rows(
-    model: SavedModel, n_words: int, n_dependencies: int = N_DEPENDENCIES, by: str = "weight"
-) -> list[dict[str, Any]]:
-    """Return a row for each topic, most prevalent first: number, share of tokens, top words.
-
-    Rows of Poisson MRFs also have up to `n_dependencies` `positive` and `negative` dependencies.
-    """
-    order: list[int] = list(range(model.topics.n_topics))
-    if model.prevalence is not None:
-        order = [int(k) for k in np.argsort(-model.prevalence, kind="stable")]
-    top = model.topics.top_words(n_words)
-    dependencies = strongest_dependencies(model, n_dependencies, by) if n_dependencies else None
-    return [
-        {
-            "topic": k,
-            "prevalence": None if model.prevalence is None else float(model.prevalence[k]),
-            "words": [model.vocabulary[w] for w in top[k]],
-            "probabilities": [float(p) for p in model.topics.topic_word[k, top[k]]],
-        }
-        | ({} if dependencies is None else asdict(dependencies[k]))
-        for k in order
-    ]
-
-
-def format_topics(rows: list[dict[str, Any]]) -> str:
-    """Format rows as lines: topic number, share of tokens, words; then dependencies."""
-    lines = ["topic  share  words"]
-    for row in rows:
-        share = "     -" if row["prevalence"] is None else f"{row['prevalence']:6.1%}"
-        lines.append(f"{row['topic']:5d} {share}  {' '.join(row['words'])}")
-        if "positive" in row:
-            lines += _dependency_lines(row)
-    return "\n".join(lines)
-
-
-def _dependency_lines(row: dict[str, Any]) -> list[str]:
-    """Format pairs of words: positive dependencies after +, negative ones after -."""
-    if not row["positive"] and not row["negative"]:
-        return [" " * 14 + "(no dependencies)"]
-    lines = []
-    for sign, pairs in (("+", row["positive"]), ("-", row["negative"])):
-        text = " ".join(f"{each['first']}{sign}{each['second']}" for each in pairs)
-        lines += textwrap.wrap(
-            text,
-            WIDTH,
-            initial_indent=" " * 11 + sign + "  ",
-            subsequent_indent=" " * 14,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    return lines

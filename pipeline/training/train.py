@@ -31,7 +31,7 @@ from pipeline.runs.run_directory import (
     open_run,
     versions,
 )
-from pipeline.runs.topics import format_topics, topic_rows
+from pipeline.runs.topic_rows import format_topics, topic_rows
 from pipeline.setting_sources import as_table
 from pipeline.settings import DownloadSettings, TrainSettings
 from pipeline.text.documents import (

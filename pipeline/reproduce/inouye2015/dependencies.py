@@ -31,7 +31,7 @@ from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, 
 from pipeline.reproduce.inouye2015.published import CHOSEN, authors_split
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.tables import Column, Headline, Table, grouped
-from pipeline.runs.topics import topic_rows
+from pipeline.runs.topic_rows import topic_rows
 from pipeline.runs.word_dependencies import SORTED_BY, strongest_dependencies
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 

@@ -35,7 +35,7 @@ from pipeline.report.sections import (
     TrainingSection,
 )
 from pipeline.report.word_clouds import word_cloud
-from pipeline.runs.topics import topic_rows
+from pipeline.runs.topic_rows import topic_rows
 from tests.pipeline.figures.test_write import elements_of
 from tests.pipeline.report.made_up_sections import (
     alignment_of,

@@ -14,7 +14,7 @@ from pipeline.figures import word_graph
 from pipeline.figures.word_graph import dependency_figure
 from pipeline.figures.word_graph_layout import GAP, Box, laid_out
 from pipeline.runs.run_directory import RunDirectory
-from pipeline.runs.topics import format_topics, topic_rows
+from pipeline.runs.topic_rows import format_topics, topic_rows
 from pipeline.runs.word_dependencies import Dependency, strongest_dependencies
 from pipeline.settings import TrainSettings
 from tests.pipeline.support import call

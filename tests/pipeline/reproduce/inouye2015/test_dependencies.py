@@ -29,7 +29,7 @@ from pipeline.reproduce.inouye2015.dependencies import (
     missing_words,
 )
 from pipeline.reproduce.inouye2015.published import authors_split
-from pipeline.runs.topics import topic_rows
+from pipeline.runs.topic_rows import topic_rows
 from tests.pipeline.reproduce.support import places, reproduced
 from tests.pipeline.support import call
 
