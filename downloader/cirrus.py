@@ -20,15 +20,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from corpora.articles.article import Article
-from corpora.articles.cirrus_json import (
-    Skipped,
-    parse_document,
-    read_document,
-    read_records,
-    site_of,
-)
+from corpora.articles.cirrus_json import parse_document, read_document, read_records, site_of
 from corpora.articles.json_lines import string
-from corpora.articles.page import UNKNOWN_LANGUAGE, Site
+from corpora.articles.page import UNKNOWN_LANGUAGE, Site, Skipped
 from corpora.errors import CorpusFormatError
 from corpora.worker_pool import ordered_map
 from downloader.cirrus_listing import folder_of, remote_shards, shard_name

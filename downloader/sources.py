@@ -7,9 +7,7 @@ from pathlib import Path
 
 from corpora.articles.article import Article
 from corpora.articles.json_lines import read_json_lines
-from corpora.articles.mediawiki_xml import read_pages
-from corpora.articles.page import page_to_article
-from corpora.worker_pool import ordered_map
+from corpora.articles.mediawiki_xml import read_articles
 
 SAMPLE = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 """Built-in sample in gensim's wheel: 106 articles of English Wikipedia."""
@@ -65,7 +63,6 @@ def read_source(
         articles = read_cirrus(path, progress_bytes, n_processes=n_processes)
     else:
         dump = sample_path() if source == "sample" else Path(path)
-        pages = read_pages(dump, progress_bytes=progress_bytes)
-        found = ordered_map(page_to_article, pages, n_processes)
-        articles = (article for article in found if article is not None)
+        found = read_articles(dump, n_processes=n_processes, progress_bytes=progress_bytes)
+        articles = (article for article in found if isinstance(article, Article))
     return islice(articles, limit)

@@ -28,6 +28,7 @@ from corpora.articles.page import (
     UNKNOWN_LANGUAGE,
     Page,
     Site,
+    Skipped,
     article_of,
     page_to_article,
 )
@@ -89,14 +90,6 @@ class CirrusRecord:
     wiki: str  # Empty if the action names none
     document: bytes
     whole: bool  # Whether the end of the line is in the file
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """Document without an article, and the reason."""
-
-    reason: Literal["other namespace", "redirect", "not wikitext", "no text"]
-    page: str  # Title of the page, or its id if it has none
 
 
 def read_records(

@@ -5,12 +5,54 @@ from collections.abc import Callable, Iterator
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers.expat import ErrorString
 
+from corpora.articles.article import Article
 from corpora.articles.compressed import read_chunks
-from corpora.articles.page import REDIRECT, UNKNOWN_LANGUAGE, Page, Site
+from corpora.articles.page import (
+    REDIRECT,
+    UNKNOWN_LANGUAGE,
+    Page,
+    Site,
+    Skipped,
+    page_to_article,
+)
 from corpora.errors import CorpusFormatError
 from corpora.files import PathLike
+from corpora.worker_pool import ordered_map
 
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def read_articles(
+    path: PathLike,
+    *,
+    n_processes: int = 1,
+    known: Callable[[int], bool] | None = None,
+    progress_bytes: Callable[[int], None] | None = None,
+) -> Iterator[Article | Skipped]:
+    """Parse the pages of a MediaWiki XML export that `read_pages` gives, in their order, by
+    `n_processes` processes. Pages whose id is `known` are not parsed. Raises what `read_pages`
+    does, after the articles before.
+    """
+    failure: list[CorpusFormatError] = []
+
+    def pages() -> Iterator[Page | Skipped]:
+        try:
+            for page in read_pages(path, progress_bytes):
+                is_known = known is not None and known(page.page_id)
+                yield Skipped("known", page.title) if is_known else page
+        except CorpusFormatError as error:
+            failure.append(error)  # raised after the articles that are still being parsed
+
+    yield from ordered_map(parsed, pages(), n_processes)
+    if failure:
+        raise failure[0]
+
+
+def parsed(page: Page | Skipped) -> Article | Skipped:
+    """The article of a page, or the reason why there is none."""
+    if isinstance(page, Skipped):
+        return page
+    return page_to_article(page) or Skipped("no text", page.title)
 
 
 def read_pages(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import quote
 
 from corpora.articles.article import Article
@@ -77,6 +78,14 @@ class Page:
     title: str
     timestamp: str
     wikitext: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Page that gives no article, and the reason."""
+
+    reason: Literal["other namespace", "redirect", "not wikitext", "no text", "known"]
+    page: str  # Title of the page, or its id if it has none
 
 
 def page_to_article(page: Page) -> Article | None:

@@ -11,7 +11,6 @@ import pytest
 from corpora import Article, CorpusFormatError
 from corpora.articles import cirrus_json
 from corpora.articles.cirrus_json import (
-    Skipped,
     extracted_text,
     iso_timestamp,
     read_document,
@@ -19,6 +18,7 @@ from corpora.articles.cirrus_json import (
     site_of,
     usual_wikitext,
 )
+from corpora.articles.page import Skipped
 
 NAME = "dump.json"
 WIKITEXT = """{{Infobox city|name=Bern}}

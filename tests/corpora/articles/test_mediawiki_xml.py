@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from corpora import errors
-from corpora.articles.mediawiki_xml import read_pages
-from corpora.articles.page import page_to_article
+from corpora.articles.article import Article
+from corpora.articles.mediawiki_xml import read_articles, read_pages
+from corpora.articles.page import Skipped, page_to_article
 
 NAME = "dump.xml"
 SITEINFO = """<siteinfo><sitename>Wikipedia</sitename><dbname>skwiki</dbname>
@@ -48,19 +49,19 @@ def noise(seed):
     return np.random.default_rng(seed).bytes(400).hex()
 
 
-def read_articles(path, progress_bytes=None):
-    found = map(page_to_article, read_pages(path, progress_bytes))
-    return (article for article in found if article is not None)
+def articles_of(path, **options):
+    found = read_articles(path, **options)
+    return (article for article in found if isinstance(article, Article))
 
 
 def titles(path):
-    return [article.title for article in read_articles(path)]
+    return [article.title for article in articles_of(path)]
 
 
 def test_every_field(write):
     text = "[[Súbor:a.png|x]] '''A''' &amp;amp; B [[Médiá:c.ogg|y]] [[Kategória:C]]"
     one = page("Č d/e?", 7, revisions=revision(text, 12, "2021-02-03T04:05:06Z"))
-    [article] = read_articles(write(export(one)))
+    [article] = articles_of(write(export(one)))
     assert (article.page_id, article.revision_id) == (7, 12)
     assert article.title == "Č d/e?"
     assert article.url == "https://sk.wikipedia.org/wiki/%C4%8C_d/e%3F"
@@ -93,11 +94,11 @@ def test_latest_wikitext_revision_whatever_its_slots(write):
         + revision("Middle.", 3, "2020-01-01T00:00:00Z")
         + revision("{}", 4, "2022-01-01T00:00:00Z", model="json")
     )
-    [article] = read_articles(write(export(page(revisions=revisions))))
+    [article] = articles_of(write(export(page(revisions=revisions))))
     assert (article.revision_id, article.text) == (2, "New.")
     slot = "<content><role>x</role><id>5</id><model>json</model><text>{}</text></content>"
     revisions = revision().replace("</revision>", f"{slot}</revision>")
-    [article] = read_articles(write(export(page(revisions=revisions))))
+    [article] = articles_of(write(export(page(revisions=revisions))))
     assert (article.revision_id, article.text) == (1, "Text.")
 
 
@@ -112,14 +113,14 @@ def test_old_version_without_namespaces_in_pages(write):
 
 
 def test_language_and_address(write):
-    [article] = read_articles(write(export(page(), lang="")))
+    [article] = articles_of(write(export(page(), lang="")))
     assert article.language == "sk"
-    [article] = read_articles(write(export(page(), siteinfo="")))
+    [article] = articles_of(write(export(page(), siteinfo="")))
     assert (article.language, article.url, article.license) == ("sk", "", "")
-    [article] = read_articles(write(export(page(), siteinfo="", lang="")))
+    [article] = articles_of(write(export(page(), siteinfo="", lang="")))
     assert article.language == "und"
     other = SITEINFO.replace("https://sk.wikipedia.org/wiki/", "http://wiki.example/w?title=")
-    [article] = read_articles(write(export(page(), siteinfo=other)))
+    [article] = articles_of(write(export(page(), siteinfo=other)))
     assert (article.url, article.license) == ("http://wiki.example/w?title=Title", "")
 
 
@@ -137,7 +138,7 @@ def test_multistream_bz2(write):
 def test_progress_reaches_the_size(write):
     path = write(gzip.compress(export(*[page(str(n)) for n in range(5000)]).encode()))
     seen = []
-    assert len(list(read_articles(path, seen.append))) == 5000
+    assert len(list(articles_of(path, progress_bytes=seen.append))) == 5000
     assert seen == sorted(seen)
     assert seen[-1] == path.stat().st_size
     assert len(seen) > 5
@@ -153,10 +154,24 @@ def test_memory_is_bounded(write):
     assert peak < 2_000_000 < path.stat().st_size
 
 
-def read_until_error(path):
+def test_known_pages_are_not_parsed(write):
+    pages = page("A", 1), page("B", 2, revisions=revision("{{c}}")), page("C", 3), page("D", 4)
+    path = write(export(*pages))
+    asked = []
+
+    def known(number):
+        asked.append(number)
+        return number in (1, 3)
+
+    a, b, c, d = read_articles(path, known=known)
+    assert (a, b, c) == (Skipped("known", "A"), Skipped("no text", "B"), Skipped("known", "C"))
+    assert (d.title, asked) == ("D", [1, 2, 3, 4])
+
+
+def read_until_error(path, **options):
     found = []
     with pytest.raises(errors.CorpusFormatError) as caught:
-        found.extend(article.title for article in read_articles(path))
+        found.extend(article.title for article in articles_of(path, **options))
     assert str(path) in str(caught.value)
     return found, str(caught.value)
 
@@ -203,8 +218,10 @@ def test_damaged_bz2(write):
 
 def test_malformed_xml_in_the_middle(write):
     whole = export(page("A"), page("<b"), page("C"))
-    found, message = read_until_error(write(whole))
+    path = write(whole)
+    found, message = read_until_error(path)
     assert found == ["A"]
+    assert read_until_error(path, n_processes=2) == (found, message)
     line = whole[: whole.index("<title><b")].count("\n") + 1
     assert f"line {line}: " in message
 
@@ -247,7 +264,7 @@ def test_built_in_sample():
     sample = Path(str(resources.files("gensim") / "test" / "test_data")) / (
         "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
     )
-    articles = list(read_articles(sample))
+    articles = list(articles_of(sample))
     assert len(articles) == 106
     first = articles[0]
     assert (first.page_id, first.title, first.language) == (12, "Anarchism", "en")
@@ -266,4 +283,4 @@ def test_built_in_sample():
 def test_simple_english_is_a_language_of_its_own(write):
     siteinfo = SITEINFO.replace("skwiki", "simplewiki")
     path = write(export(page(), siteinfo=siteinfo, lang='xml:lang="en"'))
-    assert [article.document_id for article in read_articles(path)] == ["simple:1"]
+    assert [article.document_id for article in articles_of(path)] == ["simple:1"]
