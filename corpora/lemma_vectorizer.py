@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from corpora.tokens.annotation import Annotator
 
-TEXTS_OF_BLOCK, CHARACTERS_OF_BLOCK = 2000, 2_000_000
+TEXTS_OF_BLOCK, CHARACTERS_OF_BLOCK = 500, 500_000
 """Largest numbers that a process annotates at a time."""
 BIGRAM_THRESHOLDS = {"classic": 100.0, "npmi": 0.5}
 
