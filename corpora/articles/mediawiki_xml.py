@@ -27,17 +27,21 @@ def read_articles(
     *,
     n_processes: int = 1,
     known: Callable[[int], bool] | None = None,
+    wanted: Callable[[Page], bool] | None = None,
     progress_bytes: Callable[[int], None] | None = None,
 ) -> Iterator[Article | Skipped]:
     """Parse the pages of a MediaWiki XML export that `read_pages` gives, in their order, by
-    `n_processes` processes. Pages whose id is `known` are not parsed. Raises what `read_pages`
-    does, after the articles before.
+    `n_processes` processes. Pages whose id is `known` are not parsed; pages that are not `wanted`
+    are left out. Worker processes may receive `wanted` as a pickle. Raises what `read_pages` does,
+    after the articles before.
     """
     failure: list[CorpusFormatError] = []
 
     def pages() -> Iterator[Page | Skipped]:
         try:
             for page in read_pages(path, progress_bytes):
+                if wanted is not None and not wanted(page):
+                    continue
                 is_known = known is not None and known(page.page_id)
                 yield Skipped("known", page.title) if is_known else page
         except CorpusFormatError as error:

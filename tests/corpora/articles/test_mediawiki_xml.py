@@ -12,6 +12,7 @@ from corpora import errors
 from corpora.articles.article import Article
 from corpora.articles.mediawiki_xml import read_articles, read_pages
 from corpora.articles.page import Skipped, page_to_article
+from corpora.articles.page_filter import PageFilter
 
 NAME = "dump.xml"
 SITEINFO = """<siteinfo><sitename>Wikipedia</sitename><dbname>skwiki</dbname>
@@ -166,6 +167,15 @@ def test_known_pages_are_not_parsed(write):
     a, b, c, d = read_articles(path, known=known)
     assert (a, b, c) == (Skipped("known", "A"), Skipped("no text", "B"), Skipped("known", "C"))
     assert (d.title, asked) == ("D", [1, 2, 3, 4])
+
+
+def test_pages_that_are_not_wanted_are_left_out(write):
+    path = write(export(page("A", 1), page("B", 2), page("C", 3), page("D", 4)))
+    wanted = PageFilter.of(["A", "C", "D"])
+    for n_processes in (1, 2):
+        found = list(read_articles(path, n_processes=n_processes, known=(3).__eq__, wanted=wanted))
+        assert [each.title for each in found if isinstance(each, Article)] == ["A", "D"]
+        assert found[1] == Skipped("known", "C")
 
 
 def read_until_error(path, **options):
