@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from glob import escape
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,8 +21,8 @@ from corpora.articles.manifest import ShardEntry
 from corpora.articles.shard import COLUMNS, FIELDS, has_columns
 from corpora.articles.shard_file import stored_bytes
 from corpora.articles.store import ArticleStore
-from corpora.errors import MissingExtraError
 from corpora.files import TEMPORARY_SUFFIX, PathLike, atomic_write
+from corpora.optional_module import of_pyarrow
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz", ".parquet")
 
@@ -69,7 +68,7 @@ def export_articles(store: ArticleStore, path: PathLike) -> int:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
     writing = _write_parquet if target.name.lower().endswith(".parquet") else _write_json_lines
     if writing is _write_parquet:
-        _pyarrow()  # before anything is touched
+        of_pyarrow()  # before anything is touched
     entries = store.entries
     articles = (article for entry in entries for article in store.read_shard(entry))
     with _sole_partial_file(target) as stream:
@@ -120,7 +119,7 @@ def _write_parquet(
     name: str,
 ) -> int:
     del name
-    arrow, parquet = _pyarrow()
+    arrow, parquet = of_pyarrow(), of_pyarrow("pyarrow.parquet")
     types = {int: arrow.int64(), str: arrow.string()}
     known = read_attribution(store.path / attribution.FILE)
     fields = [arrow.field(field, types[kind], nullable=False) for field, kind in FIELDS.items()]
@@ -166,15 +165,6 @@ def _json_of(columns: Mapping[str, Value]) -> str | None:
 
 def _plain(value: str | int) -> str | int:
     return value.encode(errors="replace").decode() if isinstance(value, str) else value
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        return import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise MissingExtraError(
-            "Parquet needs pyarrow, which is not installed: pip install 'wikitopics[parquet]'"
-        ) from error
 
 
 @contextmanager

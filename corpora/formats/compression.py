@@ -5,13 +5,13 @@ import gzip
 import lzma
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from corpora.articles.compressed import CHUNK, damaged, read_chunks
-from corpora.errors import CorpusFormatError, MissingExtraError
+from corpora.errors import CorpusFormatError
 from corpora.files import PathLike, atomic_write
+from corpora.optional_module import optional_module
 
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -92,10 +92,4 @@ _WRITERS: dict[str, Callable[[IO[bytes]], Any]] = {
 
 
 def _zstandard() -> Any:
-    try:
-        return import_module("zstandard")
-    except ImportError as error:
-        raise MissingExtraError(
-            "files compressed by zstd need zstandard, which is not installed: "
-            "pip install 'wikitopics[zst]'"
-        ) from error
+    return optional_module("zstandard", "zst", "files compressed by zstd need")

@@ -1,4 +1,5 @@
-"""Tables of comma-separated values as rows, streamed, each with the number of its first line.
+"""Tables of comma-separated values as rows, streamed, each with the number of its first line; one
+file or a folder of them.
 
 The first line names the columns; commas, semicolons, tabs or bars separate them, whichever the
 first line has most of. Quotes are as in RFC 4180: a quoted field may hold separators and line
@@ -17,7 +18,9 @@ from corpora.files import PathLike
 from corpora.formats.compression import without_suffix
 from corpora.formats.lines import LineReader
 from corpora.inputs.rows import RowReader
+from corpora.inputs.table_files import articles_of_files, check_columns, table_files
 
+ENDINGS = (".csv", ".tsv", ".tab")
 SEPARATORS = ",;\t|"
 ROWS_ASKED = 200  # Rows by which it is told which columns hold strings
 MISSING = ("nan", "NaN")  # Written by Python's and pandas' floats for a missing text
@@ -68,33 +71,21 @@ class CsvFile:
                 )
             yield line, fields
 
-    def reader(self, text_column: str, id_column: str, language: str) -> RowReader:
-        """Return what makes articles of the rows."""
-        strings = None if text_column else self.strings()
-        reader = RowReader(
-            self.columns, text_column, id_column, language, str(self.path), strings=strings
-        )
-        self._refuse_numbers(reader)
-        return reader
-
-    def articles(self, reader: RowReader) -> Iterator[Article]:
-        """Yield the articles of the rows."""
-        place = self.columns.index(reader.text_columns[0])
-        for i, (line, fields) in enumerate(self.rows(), 1):
-            if fields[place] in MISSING:
-                raise CorpusFormatError(
-                    f"{self.path}, line {line}, column {self.columns[place]!r}: expected a text,"
-                    f" found {fields[place]}; leave the field empty"
-                )
+    def named_rows(self, text_column: str) -> Iterator[tuple[int, dict[str, str]]]:
+        """Yield line number and columns of each row. Raises CorpusFormatError, too, if the text is
+        missing as floats write it.
+        """
+        for line, fields in self.rows():
             row = dict(zip(self.columns, fields, strict=True))
-            article = reader.article(i, row, line=line)
-            if article is not None:
-                yield article
-        reader.log_left_out()
+            if row[text_column] in MISSING:
+                raise CorpusFormatError(
+                    f"{self.path}, line {line}, column {text_column!r}: expected a text,"
+                    f" found {row[text_column]}; leave the field empty"
+                )
+            yield line, row
 
-    def _refuse_numbers(self, reader: RowReader) -> None:
+    def refuse_numbers(self, column: str) -> None:
         """Refuse a column that holds nothing but numbers as the text."""
-        column = reader.text_columns[0]
         place = self.columns.index(column)
         rows = islice(((line, row[place]) for line, row in self.rows()), ROWS_ASKED)
         filled = [(line, field) for line, field in rows if field.strip()]
@@ -131,6 +122,40 @@ class CsvFile:
                 f' be ({error}); write a quote inside of a field as ""'
             )
         return CorpusFormatError(f"{self.path}, line {first + len(record) - 1}: {error}")
+
+
+class CsvTable:
+    """Rows of one file or of all files of a folder, which have the same columns in any order."""
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = Path(path)
+        self.files = table_files(self.path, ENDINGS)
+        if not self.files:
+            raise CorpusFormatError(f"{path}: no file in this folder ends in {', '.join(ENDINGS)}")
+
+    def reader(self, text_column: str, id_column: str, language: str) -> RowReader:
+        """Return what makes articles of the rows. Raises CorpusFormatError also if another file
+        lacks a column that is used.
+        """
+        first = CsvFile(self.files[0])
+        strings = None if text_column else first.strings()
+        reader = RowReader(
+            first.columns, text_column, id_column, language, str(self.path), strings=strings
+        )
+        first.refuse_numbers(reader.text_columns[0])
+        for file in self.files[1:]:
+            check_columns(reader, file, CsvFile(file).columns, self.files[0])
+        return reader
+
+    def articles(self, reader: RowReader) -> Iterator[Article]:
+        """Yield the articles of all files."""
+        text_column = reader.text_columns[0]
+        rows = (
+            (file, line, row)
+            for file in self.files
+            for line, row in CsvFile(file).named_rows(text_column)
+        )
+        yield from articles_of_files(reader, self.path, rows, "line")
 
 
 class _Remembered:

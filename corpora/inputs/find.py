@@ -23,15 +23,17 @@ from corpora.formats.lines import LineReader
 from corpora.formats.registry import FORMATS, UnknownFormatError, format_of, read_corpus
 from corpora.formats.text_folder import file_names
 from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary
-from corpora.inputs.csv_file import CsvFile
+from corpora.inputs.csv_file import ENDINGS as CSV_ENDINGS
+from corpora.inputs.csv_file import CsvTable
 from corpora.inputs.h5ad import MAGIC as HDF5_MAGIC
 from corpora.inputs.h5ad import read_h5ad, size_of
 from corpora.inputs.json_lines import ENDINGS as JSON_ENDINGS
-from corpora.inputs.json_lines import json_articles, json_files, json_reader
+from corpora.inputs.json_lines import json_articles, json_reader
 from corpora.inputs.parquet_file import ENDINGS as PARQUET_ENDINGS
 from corpora.inputs.parquet_file import MAGIC as PARQUET_MAGIC
-from corpora.inputs.parquet_file import ParquetTable, parquet_files
+from corpora.inputs.parquet_file import ParquetTable
 from corpora.inputs.rows import RowReader
+from corpora.inputs.table_files import table_files
 from corpora.inputs.text_files import text_articles, text_files
 
 Kind = Literal["store", "texts", "counts"]
@@ -63,6 +65,14 @@ NAME_ENDS = {
     **dict.fromkeys(PARQUET_ENDINGS, PARQUET),
 }
 """Ends of the names of files, and their formats."""
+
+TABLE_ENDINGS = {
+    PARQUET: PARQUET_ENDINGS,
+    JSON: JSON_ENDINGS,
+    CSV: CSV_ENDINGS,
+    TSV: CSV_ENDINGS,
+}
+"""Formats of tables, and how the names of their files in a folder end."""
 
 FIRST_BYTES = 1 << 16
 
@@ -171,10 +181,13 @@ def find_input(
         raise UnknownFormatError(f"{path}: {_title(name)} has no columns, so none can be {asked!r}")
     if vocabulary and kind != "counts":
         raise UnknownFormatError(f"{path}: {_title(name)} takes no vocabulary")
-    listed = {FOLDER: text_files, PARQUET: parquet_files, JSON: json_files}
-    files = tuple(listed[name](place)) if kind == "texts" and name in listed else ()
+    files: tuple[Path, ...] = ()
+    if kind == "texts":
+        files = _files_of(place, name)
     if name == FOLDER and not files:
-        raise CorpusFormatError(f"{path}: no file in this folder ends in .txt, .parquet or .jsonl")
+        raise CorpusFormatError(
+            f"{path}: no file in this folder ends in .txt, .csv, .tsv, .parquet or .jsonl"
+        )
     found = Input(place, name, kind, text_column, id_column, vocabulary, language, files)
     if kind == "texts" and name != FOLDER:
         found.reader()  # raises now if a column is not there
@@ -195,12 +208,18 @@ def _found(path: Path, asked: str, vocabulary: str) -> tuple[str, Kind]:
 
 
 def _found_in_folder(path: Path) -> tuple[str, Kind]:
-    """Return name and kind of a folder: a corpus, else files of Parquet, JSON lines or text."""
+    """Return name and kind of a folder: a corpus, else files of Parquet, JSON lines, text or CSV,
+    in this order, as a list of the texts may lie beside them.
+    """
     if (path / HEADER).is_file():
         return "corpus", "counts"
-    if parquet_files(path):
-        return PARQUET, "texts"
-    return (JSON if json_files(path) else FOLDER), "texts"
+    names = (name for name in (PARQUET, JSON, FOLDER, CSV) if _files_of(path, name))
+    return next(names, FOLDER), "texts"
+
+
+def _files_of(path: Path, name: str) -> tuple[Path, ...]:
+    """Files of a folder in a format of texts; a table of one file is that file."""
+    return text_files(path) if name == FOLDER else table_files(path, TABLE_ENDINGS[name])
 
 
 def _found_file(path: Path) -> tuple[str, Kind]:
@@ -272,12 +291,12 @@ def _title(name: str) -> str:
 
 
 def _csv_articles(found: Input) -> Iterator[Article]:
-    table = CsvFile(found.path)
+    table = CsvTable(found.path)
     return table.articles(table.reader(found.text_column, found.id_column, found.language))
 
 
 def _csv_reader(found: Input) -> RowReader:
-    return CsvFile(found.path).reader(found.text_column, found.id_column, found.language)
+    return CsvTable(found.path).reader(found.text_column, found.id_column, found.language)
 
 
 def _json_reader(found: Input) -> RowReader:

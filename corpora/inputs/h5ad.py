@@ -8,7 +8,6 @@ https://anndata.readthedocs.io/en/stable/fileformat-prose.html
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,9 @@ from scipy import sparse
 
 from corpora.corpus import Corpus
 from corpora.corpus_writer import MAX_INT32
-from corpora.errors import CorpusFormatError, MissingExtraError
+from corpora.errors import CorpusFormatError
 from corpora.files import PathLike
+from corpora.optional_module import optional_module
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 PLACES = {"X": ("X", "var"), "layers['counts']": ("layers/counts", "var")}
@@ -179,9 +179,4 @@ def _decoded(values: Any) -> list[str]:
 
 
 def _h5py() -> Any:
-    try:
-        return import_module("h5py")
-    except ImportError as error:
-        raise MissingExtraError(
-            ".h5ad needs h5py, which is not installed: pip install 'wikitopics[anndata]'"
-        ) from error
+    return optional_module("h5py", "anndata", ".h5ad needs")

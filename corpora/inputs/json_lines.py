@@ -11,23 +11,12 @@ from pathlib import Path
 from corpora.articles.article import Article
 from corpora.articles.json_lines import json_object
 from corpora.errors import CorpusFormatError
-from corpora.formats.compression import without_suffix
 from corpora.formats.lines import LineReader
-from corpora.formats.text_folder import file_names
 from corpora.inputs.rows import RowReader
+from corpora.inputs.table_files import articles_of_files, table_files
 
 ENDINGS = (".jsonl", ".ndjson")
 LINES_ASKED = 200  # Lines by which it is told which columns there are
-
-
-def json_files(path: Path) -> tuple[Path, ...]:
-    """Return the file, or the files of a folder and its subfolders, in the order of their names."""
-    if not path.is_dir():
-        return (path,)
-    names = sorted(
-        name for name in file_names(path) if without_suffix(name).lower().endswith(ENDINGS)
-    )
-    return tuple(path / name for name in names)
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
@@ -46,7 +35,7 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
 def json_reader(path: Path, text_column: str, id_column: str, language: str) -> RowReader:
     """Return what makes articles of the rows; the first ones tell which columns there are."""
     kinds: dict[str, set[type]] = {}
-    rows = chain.from_iterable(map(json_rows, json_files(path)))
+    rows = chain.from_iterable(map(json_rows, table_files(path, ENDINGS)))
     for _, row in islice(rows, LINES_ASKED):
         for name, value in row.items():
             kinds.setdefault(name, set()).add(type(value))
@@ -64,13 +53,6 @@ def json_reader(path: Path, text_column: str, id_column: str, language: str) -> 
 
 def json_articles(path: Path, reader: RowReader) -> Iterator[Article]:
     """Yield the articles of a file, or of all files of a folder."""
-    files = json_files(path)
+    files = table_files(path, ENDINGS)
     rows = ((file, line, row) for file in files for line, row in json_rows(file))
-    for i, (file, line, row) in enumerate(rows, 1):
-        if file == path:
-            article = reader.article(i, row, line=line)
-        else:
-            article = reader.article(i, row, f"row {i} (line {line} of {file.relative_to(path)})")
-        if article is not None:
-            yield article
-    reader.log_left_out()
+    yield from articles_of_files(reader, path, rows, "line")

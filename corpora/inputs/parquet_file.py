@@ -6,16 +6,16 @@ structured snapshot's text is made of.
 """
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from corpora.articles.article import Article
-from corpora.errors import CorpusFormatError, MissingExtraError
+from corpora.errors import CorpusFormatError
 from corpora.files import PathLike
-from corpora.formats.text_folder import file_names
 from corpora.inputs.rows import RowReader
 from corpora.inputs.structured import NESTED
+from corpora.inputs.table_files import articles_of_files, check_columns, table_files
+from corpora.optional_module import of_pyarrow
 
 ENDINGS = (".parquet", ".pq")
 MAGIC = b"PAR1"
@@ -32,9 +32,9 @@ class ParquetTable:
     """
 
     def __init__(self, path: PathLike) -> None:
-        self._parquet = _pyarrow("pyarrow.parquet")
+        self._parquet = of_pyarrow("pyarrow.parquet")
         self.path = Path(path)
-        self.files = parquet_files(self.path)
+        self.files = table_files(self.path, ENDINGS)
         if not self.files:
             raise CorpusFormatError(f"{path}: no file in this folder ends in .parquet")
         self._schema = self._open(self.files[0]).schema_arrow
@@ -49,31 +49,23 @@ class ParquetTable:
         """Return what makes articles of the rows. Raises CorpusFormatError also if another file
         lacks a column that is used.
         """
-        types = _pyarrow("pyarrow.types")
+        types = of_pyarrow("pyarrow.types")
         strings = [field.name for field in self._schema if _is_string(types, field.type)]
         reader = RowReader(
             self.columns, text_column, id_column, language, str(self.path), strings=strings
         )
-        needed = {*reader.text_columns, *filter(None, [reader.id_column])}
         for file in self.files[1:]:
-            if missing := needed - set(self._open(file).schema_arrow.names):
-                raise CorpusFormatError(
-                    f"{file}: there is no column {min(missing)!r}, which {self.files[0].name} has"
-                )
+            check_columns(reader, file, self._open(file).schema_arrow.names, self.files[0])
         return reader
 
     def articles(self, reader: RowReader) -> Iterator[Article]:
         """Yield the articles of all files."""
-        i = 0
-        for file in self.files:
-            inside = f" of {file.relative_to(self.path)}" if file != self.path else ""
-            for n, row in enumerate(self._rows(file, reader), 1):
-                i += 1
-                place = f"row {i} (row {n}{inside})" if inside and i != n else f"row {n}{inside}"
-                article = reader.article(i, row, place)
-                if article is not None:
-                    yield article
-        reader.log_left_out()
+        rows = (
+            (file, number, row)
+            for file in self.files
+            for number, row in enumerate(self._rows(file, reader), 1)
+        )
+        yield from articles_of_files(reader, self.path, rows, "row")
 
     def _rows(self, file: Path, reader: RowReader) -> Iterator[dict[str, object]]:
         table = self._open(file)
@@ -89,7 +81,7 @@ class ParquetTable:
 
     def _names(self, schema: Any, reader: RowReader) -> list[str]:
         """Names of the columns to read: those of single values, and those of the text."""
-        types = _pyarrow("pyarrow.types")
+        types = of_pyarrow("pyarrow.types")
         wanted = {*reader.text_columns, reader.id_column, *(NESTED if reader.is_structured else ())}
         return [
             field.name
@@ -98,7 +90,7 @@ class ParquetTable:
         ]
 
     def _open(self, file: Path) -> Any:
-        arrow = _pyarrow("pyarrow")
+        arrow = of_pyarrow()
         if not file.stat().st_size:
             raise CorpusFormatError(f"{file}: the file is empty, so it is no Parquet file")
         try:
@@ -109,17 +101,8 @@ class ParquetTable:
             raise _damaged(file, error) from error
 
 
-def parquet_files(path: PathLike) -> tuple[Path, ...]:
-    """Return the file, or the files of Parquet in a folder and its subfolders, by their names."""
-    place = Path(path)
-    if not place.is_dir():
-        return (place,)
-    names = sorted(name for name in file_names(place) if name.lower().endswith(ENDINGS))
-    return tuple(place / name for name in names)
-
-
 def _batches(table: Any, names: Sequence[str], file: Path) -> Iterator[Any]:
-    arrow = _pyarrow("pyarrow")
+    arrow = of_pyarrow()
     try:
         yield from table.iter_batches(batch_size=ROWS, columns=list(names), use_threads=False)
     except (arrow.ArrowException, OSError) as error:
@@ -156,7 +139,7 @@ def _faulty_column(batch: Any) -> str:
 
 def _in_microseconds(batch: Any) -> Any:
     """Return `batch` with times of microseconds, as Python's have no nanoseconds."""
-    arrow, types = _pyarrow("pyarrow"), _pyarrow("pyarrow.types")
+    arrow, types = of_pyarrow(), of_pyarrow("pyarrow.types")
     for i, field in enumerate(batch.schema):
         kind = field.type
         if types.is_timestamp(kind) and kind.unit == "ns":
@@ -187,12 +170,3 @@ def _damaged(file: Path, error: Exception) -> CorpusFormatError:
     return CorpusFormatError(
         f"{file}: the Parquet file is cut short or damaged ({why[:200]}); get it again"
     )
-
-
-def _pyarrow(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(
-            "Parquet needs pyarrow, which is not installed: pip install 'wikitopics[parquet]'"
-        ) from error

@@ -17,12 +17,12 @@ logger = logging.getLogger(__name__)
 ENDING = ".txt"
 
 
-def text_files(folder: PathLike) -> list[Path]:
+def text_files(folder: PathLike) -> tuple[Path, ...]:
     """Paths of the texts of a folder and its subfolders, in the order of their names. Raises
     OSError if a folder cannot be read.
     """
     names = (name for name in file_names(Path(folder)) if name.lower().endswith(ENDING))
-    return [Path(folder, name) for name in sorted(names)]
+    return tuple(Path(folder, name) for name in sorted(names))
 
 
 def text_articles(folder: PathLike, language: str) -> Iterator[Article]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora import part_of
 from corpora.array_file import release
-from corpora.errors import MissingExtraError
 from corpora.files import atomic_write
+from corpora.optional_module import of_pyarrow
 from corpora.row_blocks import row_blocks
 from corpora.string_column import StringColumn
 from models.parallel import effective_n_jobs
@@ -76,7 +75,7 @@ def document_blocks(
 def check_documents_path(path: PathLike) -> None:
     """Raise UsageError if the name does not tell a format; MissingExtraError without pyarrow."""
     if _is_parquet(path):
-        _pyarrow()
+        of_pyarrow()
     elif not is_csv(path):
         raise UsageError(
             f"the name {path} does not give the format: it must end in .parquet, or in "
@@ -125,7 +124,7 @@ def _write_csv(blocks: Iterator[DocumentBlock], path: PathLike, header: tuple[st
 def _write_parquet(
     blocks: Iterator[DocumentBlock], path: PathLike, columns: RowColumns, shares: tuple[str, ...]
 ) -> None:
-    arrow, parquet = _pyarrow()
+    arrow, parquet = of_pyarrow(), of_pyarrow("pyarrow.parquet")
     kind_of = {str: arrow.string(), int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_()}
     along = zip(columns.names, columns.kinds.values(), strict=True)
     fields = [arrow.field(name, kind_of[str], nullable=False) for name in COLUMNS[:-1]]
@@ -153,12 +152,3 @@ def _plain(value: Value) -> Value:
 
 def _is_parquet(path: PathLike) -> bool:
     return Path(path).suffix.lower() == ".parquet"
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        return import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise MissingExtraError(
-            "Parquet needs pyarrow, which is not installed: pip install 'wikitopics[parquet]'"
-        ) from error

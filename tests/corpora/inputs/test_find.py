@@ -1,3 +1,4 @@
+import gzip
 import json
 import sys
 
@@ -72,6 +73,35 @@ def test_a_folder_of_json_lines(tmp_path):
     why = r"row 5 \(line 1 of wiki_3.jsonl\), column 'id': the id '1-1' is that of row 2 too"
     with pytest.raises(CorpusFormatError, match=why):
         list(find_input(tmp_path).articles())
+
+
+def test_a_folder_of_tables(tmp_path):
+    write(tmp_path / "a.csv", 'id,text,stars\n1,"one, and\nmore",5\n2,two,4\n')
+    (tmp_path / "b").mkdir()
+    write(tmp_path / "b" / "c.tsv.gz", gzip.compress(b"text\tid\tyear\nthree\t3\t1990\n"))
+    write(tmp_path / "read.me", "no table")
+    found = find_input(tmp_path)
+    assert found.describe() == (
+        f"{tmp_path}: 2 files of CSV, text in 'text', ids in 'id', with 'stars'"
+    )
+    assert [(a.page_id, a.text, dict(a.columns)) for a in found.articles()] == [
+        (1, "one, and\nmore", {"stars": "5"}),
+        (2, "two", {"stars": "4"}),
+        (3, "three", {"year": "1990"}),
+    ]
+    before = found.stamp()
+    write(tmp_path / "d.csv", "text,id\nfour,2\n")
+    assert find_input(tmp_path).stamp() != before
+    why = r"row 4 \(line 2 of d.csv\), column 'id': the id 2 is that of row 2 too"
+    with pytest.raises(CorpusFormatError, match=why):
+        list(find_input(tmp_path).articles())
+    write(tmp_path / "d.csv", "body,id\nfour,4\n")
+    with pytest.raises(CorpusFormatError, match=r"d\.csv: there is no column 'text', which a.csv"):
+        find_input(tmp_path)
+    write(tmp_path / "letter.txt", "a list of the texts may lie beside them")
+    assert find_input(tmp_path).describe() == f"{tmp_path}: folder of 1 text"
+    with pytest.raises(CorpusFormatError, match=r"no file in this folder ends in \.parquet"):
+        find_input(tmp_path, "parquet")
 
 
 def test_a_store_is_a_store(tmp_path):
