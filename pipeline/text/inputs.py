@@ -13,7 +13,6 @@ import logging
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,16 +20,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from corpora import Article, ArticleStore, Corpus, CorpusFormatError, writer_lock
+from corpora import Article, ArticleStore, Corpus, CorpusFormatError
 from corpora.articles.remote import normalized
 from corpora.errors import StoreLockedError
 from corpora.files import atomic_write_text, sha256_of
 from corpora.inputs.find import Input, find_input
-from corpora.lock import lock_holder
 from corpora.split import part_of
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.settings import TrainSettings
+from pipeline.text.text_store import PREFIX, made_for, partial_store
 
 logger = logging.getLogger(__name__)
 
@@ -128,7 +127,7 @@ def decide_input(settings: TrainSettings) -> tuple[TrainSettings, NamedInput | N
         return replace(settings, format="", text_column="", id_column="", vocabulary=""), None
     path = normalized(path)
     if named.kind == "counts":
-        _refuse_text_settings(settings, path)
+        refuse_text_settings(settings, path)
         return replace(settings, input="", counts=path), named
     return replace(settings, input=path), named
 
@@ -143,25 +142,15 @@ def texts_store(named: NamedInput, folder: str | Path) -> str:
     root = Path(folder)
     identity = {**named.about, "path": str(Path(named.path).resolve())}
     key = sha256_of(json.dumps(identity, sort_keys=True).encode())[:12]
-    target, partial = root / f"texts-{key}", root / f".texts-{key}.partial"
-    is_new = not root.exists()
-    while not target.exists():
-        partial.mkdir(parents=True, exist_ok=True)
-        try:
-            with writer_lock(partial):
-                if not target.exists():
-                    _remove_abandoned(root, partial)
-                    _fill(named, partial / "store", target)
-        except StoreLockedError:
-            time.sleep(WAIT_SECONDS)
-        except FileNotFoundError:
-            if partial.exists():  # else the process that held the lock has just removed it
-                raise
-        except BaseException:
-            _remove(partial, root if is_new else None)
-            raise
-        else:
-            _remove(partial, None)
+    target = root / f"{PREFIX}{key}"
+    with made_for(root):
+        while not target.exists():
+            try:
+                with partial_store(root, key) as partial:
+                    if not target.exists():
+                        _fill(named, partial / "store", target)
+            except StoreLockedError:
+                time.sleep(WAIT_SECONDS)
     return str(target)
 
 
@@ -205,7 +194,8 @@ def _refuse_columns(settings: TrainSettings) -> None:
         )
 
 
-def _refuse_text_settings(settings: TrainSettings, path: str) -> None:
+def refuse_text_settings(settings: TrainSettings, path: str) -> None:
+    """Raise UsageError if settings of the text stage are given with counts, which are at `path`."""
     default = TrainSettings()
     for name in NOT_FOR_COUNTS:
         if getattr(settings, name) != getattr(default, name):
@@ -230,18 +220,3 @@ def _counted(found: Input, progress: Progress) -> Iterator[Article]:
         yield article
         if number % UPDATE_EVERY == 0:
             progress.update(UPDATE_EVERY)
-
-
-def _remove_abandoned(root: Path, own: Path) -> None:
-    """Delete what killed processes have left."""
-    for each in root.glob(".texts-*.partial"):
-        if each != own and lock_holder(each) is None:
-            shutil.rmtree(each, ignore_errors=True)
-
-
-def _remove(partial: Path, root: Path | None) -> None:
-    """Delete a directory, and then `root` if it is empty."""
-    shutil.rmtree(partial, ignore_errors=True)
-    if root is not None:
-        with suppress(OSError):  # it is not empty
-            root.rmdir()
