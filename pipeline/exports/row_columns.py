@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora import CorpusFormatError, article_of
 from pipeline.progress import Progress
+from pipeline.runs.column_names import free_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,13 +45,7 @@ class RowColumns:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns in a table of documents; one that is taken gets a _ at its end."""
-        names: list[str] = []
-        for name in self.kinds:
-            free = name
-            while TAKEN.fullmatch(free) or (free != name and free in self.kinds):
-                free += "_"
-            names.append(free)
-        return tuple(names)
+        return tuple(free_names(self.kinds, TAKEN))
 
     def take(self, doc_ids: Sequence[str]) -> list[list[Value]]:
         """Return the columns of the next documents, with None where there is no value."""

@@ -122,7 +122,7 @@ def _corpora(
         if file not in named:
             yield [_Name(file)], reader.counted([_as_article(0, file, texts[file])])
         elif named[file].kind == "counts":
-            for corpus in _in_words_of(run, named[file]):
+            for corpus in in_words_of(run, named[file].found.corpus(), file):
                 about = zip(corpus.doc_ids, corpus.titles, strict=True)
                 yield [_Name(file, *each) for each in about], corpus
         else:
@@ -155,14 +155,16 @@ class _TextReader:
         return Corpus.from_blocks([block], run.model.vocabulary)
 
 
-def _in_words_of(run: LoadedRun, named: NamedInput) -> Iterator[Corpus]:
-    """Yield parts of counts, over the words of the run's model."""
-    corpus, vocabulary = named.found.corpus(), run.model.vocabulary
+def in_words_of(run: LoadedRun, corpus: Corpus, source: str) -> Iterator[Corpus]:
+    """Yield parts of counts, over the words of the run's model. Raises CorpusFormatError, which
+    names the `source`, if no word is known.
+    """
+    vocabulary = run.model.vocabulary
     number_of = {word: w for w, word in enumerate(vocabulary)}
     known = np.array([w for w, word in enumerate(corpus.vocabulary) if word in number_of], int)
     if not len(known):
         raise CorpusFormatError(
-            f"{named.path}: none of its {corpus.n_words:,} words is among the {len(vocabulary):,} "
+            f"{source}: none of its {corpus.n_words:,} words is among the {len(vocabulary):,} "
             f"of run {run.name}; counts must be of the same words"
         )
     own = [number_of[corpus.vocabulary[w]] for w in known]

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from corpora import ArticleStore
+from corpora import ArticleStore, CorpusFormatError
 from corpora.inputs.frames import rows_of
+from corpora.inputs.matrices import corpus_of
 from corpora.inputs.rows import RowReader
 from pipeline.runs.document_rows import original_id
+from pipeline.runs.infer import in_words_of
 from pipeline.text.documents import count_with
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from corpora import Article
     from evaluation.arrays import Floats, Ints
@@ -101,6 +103,34 @@ def infer_rows(
         n_unknown,
         {name: [of.get(row) for row in range(n_rows)] for name, of in columns.items()},
         shares,
+    )
+
+
+def infer_counts(
+    run: LoadedRun, counts: Any, vocabulary: Sequence[str] | None, n_threads: int
+) -> Inferred:
+    """Return the shares of topics in every row of counts in memory, for which see `corpus_of`. A
+    matrix without words has the columns of the run. Raises as `corpus_of`.
+    """
+    own = run.model.vocabulary
+    if (
+        vocabulary is None
+        and not hasattr(counts, "vocabulary")
+        and not hasattr(counts, "var_names")
+    ):
+        vocabulary = own
+    corpus = corpus_of(counts, vocabulary)
+    if not corpus.n_docs:
+        raise CorpusFormatError("the counts have no rows")
+    parts = list(in_words_of(run, corpus, "the counts"))
+    shares = [run.model.topics.proportions(each.counts, n_jobs=n_threads) for each in parts]
+    return Inferred(
+        list(corpus.doc_ids),
+        list(corpus.titles),
+        np.concatenate([each.counts.sum(axis=1, dtype=np.int64) for each in parts]),
+        np.concatenate([each.n_unknown for each in parts]),
+        {},
+        np.concatenate(shares),
     )
 
 

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corpora import part_of
+from corpora.inputs.matrices import are_counts
 from evaluation import LikelihoodEstimate, typical_documents
 from models.html_table import html_table
 from models.parallel import effective_n_jobs
 from pipeline.exports import pyldavis
 from pipeline.progress import bars
+from pipeline.python_names import python_names
 from pipeline.report.report import report
+from pipeline.runs.column_names import free_names
 from pipeline.runs.document_rows import DocumentRows, document_rows
-from pipeline.runs.infer_table import infer_rows
+from pipeline.runs.infer_table import infer_counts, infer_rows
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.mean_shares import by_row, groups_of, mean_shares
 from pipeline.runs.pictures import Pictures, pictures_of
@@ -39,8 +42,9 @@ if TYPE_CHECKING:
     from models import SavedModel
 
 WORDS = 10  # Words of a topic in tables
-OF_DOCUMENTS = ("id", "title", "section", "part", "tokens", "unknown", "share")
-"""Columns of tables of documents; a column of the texts with such a name gets a _ at its end."""
+OF_DOCUMENTS = re.compile(r"id|title|section|part|tokens|unknown|share|topic_\d+")
+OF_MEANS = re.compile(r"topic|share|standard_error|documents")
+"""Our columns in tables; a column of the texts with such a name gets a _ at its end."""
 
 
 class Run:
@@ -175,24 +179,33 @@ class Run:
             seed=seed,
             threads=threads,
         )
-        with bars(shown=not self.quiet):
+        with bars(shown=not self.quiet), python_names():
             scores = scores_of(settings, [str(self.path.absolute())])
         (estimate,), (by_article,) = scores.estimates.values(), scores.by_article.values()
         has_sections = len(by_article.n_tokens) < len(estimate.n_tokens)
         return by_article if has_sections else estimate
 
     def infer(
-        self, texts: Any, *, text_column: str = "", id_column: str = "", threads: int = -1
+        self,
+        texts: Any,
+        *,
+        text_column: str = "",
+        id_column: str = "",
+        vocabulary: Sequence[str] | None = None,
+        threads: int = -1,
     ) -> Any:
         """Return a table of new texts, or rows of a data frame, with the shares of topics in each.
 
         It has a row for each text, empty ones too, and the index of a frame of pandas. Columns are
-        by default those of training, if the texts have them.
+        by default those of training, if the texts have them. Counts in memory are taken as `train`
+        takes them; a matrix without a `vocabulary` has the words of the run in their order.
         """
-        with bars(shown=not self.quiet):
-            found = infer_rows(
-                self.loaded, texts, text_column, id_column, effective_n_jobs(threads)
-            )
+        n_threads = effective_n_jobs(threads)
+        with bars(shown=not self.quiet), python_names():
+            if are_counts(texts):
+                found = infer_counts(self.loaded, texts, vocabulary, n_threads)
+            else:
+                found = infer_rows(self.loaded, texts, text_column, id_column, n_threads)
         columns = {"id": found.ids, "title": found.titles}
         counts = {"tokens": found.n_tokens, "unknown": found.n_unknown}
         table = {**columns, **counts, **_renamed(found.columns), **_share_columns(found.shares)}
@@ -207,7 +220,7 @@ class Run:
         """
         asked = {"page_only": path is not None, **settings}
         output = "" if path is None else str(path)
-        with bars(shown=not self.quiet):
+        with bars(shown=not self.quiet), python_names():
             written = report(ReportSettings(output=output, **asked), [str(self.path.absolute())])
         return Path(written["page"])
 
@@ -230,10 +243,10 @@ class Run:
         values = [v for v, has in zip(rows.columns[column], has_tokens, strict=True) if has]
         found = mean_shares(shares[has_tokens], groups_of(column, values, period))
         n_topics = shares.shape[1]
-        called = column if column not in ("topic", "share", "standard_error", "documents") else "_"
+        (name,) = free_names([column], OF_MEANS)
         return as_table(
             {
-                called: [group for group in found.groups for _ in range(n_topics)],
+                name: [group for group in found.groups for _ in range(n_topics)],
                 "topic": [k for _ in found.groups for k in range(n_topics)],
                 "share": found.share.ravel(),
                 "standard_error": found.standard_error.ravel(),
@@ -352,10 +365,7 @@ def _share_columns(shares: Floats) -> dict[str, Floats]:
 
 def _renamed(columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
     """Return columns with names that those of tables of documents do not have."""
-    return {
-        f"{name}_" if name in OF_DOCUMENTS or re.fullmatch(r"topic_\d+", name) else name: values
-        for name, values in columns.items()
-    }
+    return dict(zip(free_names(columns, OF_DOCUMENTS), columns.values(), strict=True))
 
 
 def _percent(share: float | None) -> str:

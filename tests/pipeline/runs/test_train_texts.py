@@ -7,12 +7,22 @@ import sys
 import threading
 from pathlib import Path
 
+import anndata
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import coo_array
 
 import pipeline
-from corpora import Article, ArticleStore, CorpusFormatError, EmptyVocabularyError, write_corpus
+from corpora import (
+    Article,
+    ArticleStore,
+    Corpus,
+    CorpusFormatError,
+    EmptyVocabularyError,
+    write_corpus,
+)
 from pipeline.errors import UsageError
 from tests.pipeline.support import TINY, call, inside, made_up_texts
 
@@ -111,8 +121,99 @@ def test_counts_are_learned_from_as_by_the_command(tmp_path):
         run.infer(["a river"])
     with pytest.raises(KeyError, match="there are none"):
         run.topics_over("stars")
-    with pytest.raises(UsageError, match="--no-below is for texts"):
+    with pytest.raises(UsageError, match=r"^no_below is for texts"):
         pipeline.train(tmp_path / "counts.jsonl", **settings, no_below=1)
+
+
+def test_counts_in_memory_give_what_a_file_of_them_gives(tmp_path):
+    corpus = train(made_up_texts(60, 40)).corpus
+    numbered = Corpus(corpus.counts, corpus.vocabulary, [str(i) for i in range(1, 61)])
+    write_corpus(numbered, tmp_path / "counts.mtx", "mtx")
+    settings = {name: SETTINGS[name] for name in ("topics", "seed", "threads", "quiet")}
+    expected = pipeline.train(tmp_path / "counts.mtx", **settings)
+    words = list(corpus.vocabulary)
+    cells = anndata.AnnData(corpus.counts.astype(np.float32) / 3)
+    cells.var_names, cells.obs_names = words, list(numbered.doc_ids)
+    cells.layers["counts"] = corpus.counts
+    for counts, vocabulary in (
+        (corpus.counts, words),
+        (coo_array(corpus.counts.astype(float)), np.array(words, dtype=object)),
+        (corpus.counts.toarray(), words),
+        (cells, None),
+        (numbered, None),
+    ):
+        run = pipeline.train(counts, vocabulary=vocabulary, **settings)
+        topics = run.model.topics.topic_word.tobytes()
+        assert topics == expected.model.topics.topic_word.tobytes()
+        assert run.documents.equals(expected.documents)
+        found = run.infer(counts, vocabulary=vocabulary)
+        np.testing.assert_array_equal(found.topic_0, run.doc_topic[:, 0])
+    other = run.infer(corpus.counts[:, ::-1], vocabulary=words[::-1])
+    np.testing.assert_allclose(other.topic_0, run.doc_topic[:, 0])
+    assert run.infer(corpus.counts[:3]).tokens.tolist() == found.tokens.tolist()[:3]
+    with_others = Corpus(numbered.counts, ("no word", *words[1:]), numbered.doc_ids)
+    assert run.infer(with_others).unknown.sum() == corpus.counts[:, 0].sum()
+
+
+def test_a_run_on_counts_in_memory_is_gone_on_with_and_refuses_others(tmp_path):
+    counts = np.random.default_rng(0).poisson(1.0, (40, 6))
+    named = {"topics": 2, "seed": 1, "quiet": True, "run": "cells", "runs": tmp_path}
+    words = list("abcdef")
+    run = pipeline.train(counts, vocabulary=words, **named)
+    modified = (run.path / "model.npz").stat().st_mtime_ns
+    again = pipeline.train(counts, vocabulary=words, **named)
+    assert (again.path / "model.npz").stat().st_mtime_ns == modified
+    assert [path.name for path in tmp_path.iterdir()] == ["cells"]
+    with pytest.raises(UsageError, match=r"was begun with counts = counts-\w+, not counts-"):
+        pipeline.train(counts + 1, vocabulary=words, **named)
+    call("evaluate", "cells", "--runs", tmp_path, cwd=tmp_path).succeeded()
+    assert run.save(tmp_path / "kept").evaluate().perplexity == run.evaluate().perplexity
+    call("report", tmp_path / "kept", cwd=tmp_path).succeeded()
+    assert "<code>counts-" in (tmp_path / "kept" / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("counts", "settings", "error", "message"),
+    [
+        (np.ones((9, 2)), {}, TypeError, "ndarray needs the words of its columns"),
+        (np.ones((9, 2)), {"vocabulary": ["a"]}, CorpusFormatError, "vocabulary must have 2"),
+        (np.ones((9, 2)), {"vocabulary": "ab"}, TypeError, "is a list of strings"),
+        (np.ones((9, 2)), {"vocabulary": ["a", "a"]}, CorpusFormatError, "in the vocabulary twice"),
+        (-np.ones((9, 1)), {"vocabulary": ["a"]}, CorpusFormatError, "the counts: .*none negative"),
+        (np.full((9, 1), 0.5), {"vocabulary": ["a"]}, CorpusFormatError, "whole numbers"),
+        (
+            np.ones((9, 1)),
+            {"vocabulary": ["a"], "no_below": 1},
+            UsageError,
+            "no_below is for texts",
+        ),
+        (np.ones((9, 1)), {"vocabulary": ["a"], "text_column": "t"}, TypeError, "text_column"),
+        (np.zeros((9, 1)), {"vocabulary": ["a"]}, CorpusFormatError, "no document to train on"),
+        (Corpus(np.ones((9, 1)), ("a",), "123456789"), {"vocabulary": ["a"]}, TypeError, "its own"),
+        (["a text"], {"vocabulary": ["a"]}, TypeError, "no use for vocabulary"),
+        (["a text"], {"format": "csv"}, TypeError, "no use for format"),
+    ],
+)
+def test_counts_that_are_none_are_told_in_one_line_and_leave_nothing(
+    tmp_path, counts, settings, error, message
+):
+    with pytest.raises(error, match=message) as caught:
+        pipeline.train(counts, 2, runs=tmp_path / "runs", quiet=True, **settings)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_path_may_need_its_format_or_its_words(tmp_path):
+    banner = "%%MatrixMarket matrix coordinate integer general\n"
+    (tmp_path / "counts").write_text(
+        banner + "6 2 6\n" + "".join(f"{d} 1 2\n" for d in range(1, 7))
+    )
+    run = pipeline.train(tmp_path / "counts", 1, format="mtx", vocabulary="numbers", quiet=True)
+    assert run.model.vocabulary == ("1", "2")
+    with pytest.raises(UsageError, match="there is no format 'xls'"):
+        pipeline.train(tmp_path / "counts", format="xls")
+    with pytest.raises(TypeError, match="at a path is a file"):
+        pipeline.train(tmp_path / "counts", vocabulary=["a"])
 
 
 def test_a_temporary_run_ends_with_its_object_and_a_saved_one_stays(tmp_path):
@@ -171,7 +272,7 @@ def test_a_run_can_be_made_in_another_thread():
     [
         ("no_bellow", "no setting 'no_bellow': did you mean no_below"),
         ("n_topics", "no setting 'n_topics': did you mean topics"),
-        ("zzzzzz", "no setting 'zzzzzz': there are text_column, id_column, run"),
+        ("zzzzzz", "no setting 'zzzzzz': there are format, text_column, id_column"),
         ("follow", "no use for follow: nothing is being downloaded; leave it out"),
         ("follow_after", "no use for follow_after"),
         ("articles", "no use for articles: the texts are given"),
@@ -189,7 +290,7 @@ def test_names_that_are_no_settings_or_have_no_use(name, message):
         ({"topics": 2.5}, "train: topics must be a whole number, found 2.5"),
         ({"model": "lda"}, "train: model must be one of online, gibbs"),
         ({"seed": -1}, "seed"),
-        ({"burn_in": 3}, "--burn-in is for --model gibbs"),
+        ({"burn_in": 3}, "^burn_in is for model gibbs"),
     ],
 )
 def test_impossible_values_leave_nothing_behind(tmp_path, settings, message):
