@@ -151,6 +151,11 @@ class Input:
             words = str(find_vocabulary(self.path))
         return (self.path, Path(words)) if words and words != NUMBERS else (self.path,)
 
+    @property
+    def has_ids(self) -> bool:
+        """Whether texts have ids of their own, not numbers of rows or names of files."""
+        return self.format != FOLDER and bool(self.reader().id_column)
+
     def reader(self) -> RowReader:
         """Return what makes articles of the rows of a table. Raises as `find_input`."""
         return _READERS[self.format](self)

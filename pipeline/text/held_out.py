@@ -16,6 +16,7 @@ from pipeline.runs.loaded_run import LoadedRun
 from pipeline.settings import EvaluateSettings, TrainSettings
 from pipeline.text.documents import count_with
 from pipeline.text.inputs import input_at, texts_store
+from pipeline.text.known_by_words import is_known_by_words, without_known_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +80,11 @@ def held_out(
         are_counts = bool(first.settings.counts)
         runs = runs[1:]
     n_before = corpus.n_docs
+    by_words = is_known_by_words(named, corpus)
     for run in runs:
-        corpus = held_out_of(corpus, run.corpus, run.settings)
+        is_alike = by_words and (are_counts or _counts_alike(run, runs))
+        unseen = without_known_words if is_alike else held_out_of
+        corpus = unseen(corpus, run.corpus, run.settings)
     return HeldOut(source, corpus, n_before - corpus.n_docs, are_counts)
 
 
@@ -122,6 +126,19 @@ def held_out_of(corpus: Corpus, own: Corpus, trained: TrainSettings) -> Corpus:
     kept = np.ones(corpus.n_docs, dtype=bool)
     kept[suspects[is_used[key_of]]] = False
     return corpus.rows(kept)
+
+
+def _counts_alike(run: LoadedRun, runs: Sequence[LoadedRun]) -> bool:
+    """Whether a run counts texts as the first that learned from texts does."""
+    first = next(each for each in runs if not each.settings.counts)
+    if run is first:
+        return True
+    return (
+        not run.settings.counts
+        and run.settings.documents == first.settings.documents
+        and run.text_settings == first.text_settings
+        and run.bigrams == first.bigrams
+    )
 
 
 def _counted(settings: EvaluateSettings) -> Corpus:

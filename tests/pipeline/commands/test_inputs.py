@@ -219,12 +219,38 @@ def test_documents_of_any_form_are_scored(trained):
     same = scored("texts", "--documents", "letters.csv", *TABLE)
     assert (same["log_likelihood"], same["tokens"]) == (own["log_likelihood"], own["tokens"])
     assert same["left_out"] == 60 - own["documents"] - own["empty_documents"]
-    folder = scored("texts", "--documents", "letters")
-    assert (folder["scored"], folder["left_out"]) == ("letters", 0)
+    folder = scored("texts", "--documents", "letters")  # the same texts under other names
+    assert (folder["scored"], folder["left_out"]) == ("letters", same["left_out"])
     own = scored("cells")
     same = scored("cells", "--documents", "cells.mtx")
     assert (same["log_likelihood"], same["unit"]) == (own["log_likelihood"], "document")
     assert same["left_out"] == 60 - own["documents"]
+
+
+def write_lines(path, texts):
+    path.write_text("text\n" + "".join(f"{text}\n" for text in texts))
+    return path.name
+
+
+def test_rows_without_ids_are_known_by_their_words_and_not_by_their_numbers(trained):
+    def scored(*given):
+        return call("evaluate", *given, "--json", cwd=trained).succeeded().result
+
+    texts = [*made_up_texts(58), "The river of a lake.", "The opera of a singer."]
+    given = write_lines(trained / "numbered.csv", texts)
+    call("train", given, "--run", "numbered", *MODEL, *WORDS, cwd=trained).succeeded()
+    own = scored("numbered")
+    n_used = 60 - own["documents"] - own["empty_documents"]
+    same = scored("numbered", "--documents", given)
+    assert (same["left_out"], same["log_likelihood"]) == (n_used, own["log_likelihood"])
+    others = write_lines(trained / "others.csv", made_up_texts(60, seed=1))
+    assert scored("numbered", "--documents", others)["left_out"] == 0
+    # Short texts are taken for the same only where they have the same number.
+    moved = write_lines(trained / "moved.csv", [*made_up_texts(5, seed=1), *texts])
+    assert n_used - 2 <= scored("numbered", "--documents", moved)["left_out"] <= n_used
+    assert scored("numbered", "texts", "--documents", others)["left_out"] == 0
+    counts = write_counts(trained / "later.mtx", seed=1)
+    assert scored("cells", "--documents", counts.name)["left_out"] == 0
 
 
 def test_documents_that_cannot_be_counted_are_refused(trained):
