@@ -237,7 +237,7 @@ class TrainSettings:
 
     documents: str = setting(
         "auto",
-        "unit of a document; auto: sections if the store has fewer than 1,000 articles",
+        "unit of a document; auto: sections if an article store has fewer than 1,000 articles",
         choices=("auto", "article", "section"),
     )
     spacy_model: str = setting(

@@ -34,7 +34,7 @@ def find_vocabulary(path: PathLike) -> Path:
             return beside
     names = ", ".join(beside.name for beside in candidates)
     raise FileNotFoundError(
-        f"{path}: no vocabulary beside it ({names}): name its file, or say "
+        f"{path}: no vocabulary beside it ({names}): give its file as the vocabulary, or "
         f"{NUMBERS!r} for words that are their numbers"
     )
 

@@ -121,7 +121,10 @@ class CsvFile:
                 f"{self.path}, line {opened}: a quote is opened here and not closed as it should"
                 f' be ({error}); write a quote inside of a field as ""'
             )
-        return CorpusFormatError(f"{self.path}, line {first + len(record) - 1}: {error}")
+        why = str(error)
+        if any("\r" in line.removesuffix("\r\n") for line in record):
+            why = "a carriage return outside of quotes; end lines by a line feed"
+        return CorpusFormatError(f"{self.path}, line {first + len(record) - 1}: {why}")
 
 
 class CsvTable:

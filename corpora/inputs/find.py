@@ -19,7 +19,7 @@ from corpora.errors import CorpusFormatError
 from corpora.files import PathLike
 from corpora.formats import compression
 from corpora.formats.compression import without_suffix
-from corpora.formats.lines import LineReader
+from corpora.formats.lines import BYTE_ORDER_MARK, LineReader
 from corpora.formats.registry import FORMATS, UnknownFormatError, format_of, read_corpus
 from corpora.formats.text_folder import file_names
 from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary
@@ -34,6 +34,7 @@ from corpora.inputs.parquet_file import MAGIC as PARQUET_MAGIC
 from corpora.inputs.parquet_file import ParquetTable
 from corpora.inputs.rows import RowReader
 from corpora.inputs.table_files import table_files
+from corpora.inputs.text_files import ENDING as TEXT_ENDING
 from corpora.inputs.text_files import text_articles, text_files
 
 Kind = Literal["store", "texts", "counts"]
@@ -239,6 +240,13 @@ def _found_file(path: Path) -> tuple[str, Kind]:
         except UnknownFormatError:
             name = CSV if _looks_like_table(start) else ""
     if not name:
+        if file.endswith(TEXT_ENDING):
+            raise CorpusFormatError(
+                f"{path}: one file of text is one document; name the folder that holds your texts,"
+                " or a table with a text in each row"
+            )
+        if start.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"["):
+            raise CorpusFormatError(f"{path}: a list of JSON; write an object a line, without [ ]")
         raise CorpusFormatError(
             f"{path}: neither its name nor its content tells what it is; name its format, one of"
             f" {', '.join(dict.fromkeys((*TEXT_FORMATS, *COUNT_FORMATS)))}"
@@ -262,7 +270,7 @@ def _is_json(path: Path) -> bool:
         return False
     if without_suffix(path.name).lower().endswith(JSON_ENDINGS):
         return True
-    return _start(path).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+    return _start(path).removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"{")
 
 
 def _has_counts(path: Path) -> bool:

@@ -64,6 +64,12 @@ def rows_of(texts: Any) -> Rows:
         strings = [_holds_strings_of_polars(polars, each) for each in columns]
         return _of_columns("the data frame", texts.columns, columns, strings)
     if isinstance(texts, Mapping):
+        for name, each in texts.items():
+            if isinstance(each, str | bytes | Mapping) or not isinstance(each, Iterable):
+                raise TypeError(
+                    "expected a mapping of columns, each a list with a value for each row, found "
+                    f"{type(each).__name__} under {str(name)!r}"
+                )
         columns = [list(each) for each in texts.values()]
         strings = [any(isinstance(value, str) for value in each) for each in columns]
         return _of_columns("the columns", list(texts), columns, strings)

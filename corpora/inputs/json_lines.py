@@ -29,7 +29,9 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
         try:
             yield number, json_object(line, "utf-8")
         except ValueError as error:
-            raise CorpusFormatError(f"{path}, line {number}: {error}") from error
+            raise CorpusFormatError(
+                f"{path}, line {number}: {error}; each line must hold one whole object"
+            ) from error
 
 
 def json_reader(path: Path, text_column: str, id_column: str, language: str) -> RowReader:

@@ -38,6 +38,9 @@ WIKIPEDIA = re.compile(r"https?://([a-z][a-z-]{1,20})(?:\.m)?\.wikipedia\.org/",
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*|simple")
 """Code of a language or of a Wikipedia; other values, such as English, stay in their column."""
 
+AS_TEXT = (Decimal, dt.timedelta, UUID, np.datetime64, np.timedelta64)
+"""Types of values that are kept as their text."""
+
 ID_NAMES = ("page_id", "id", "identifier")
 COMMON_NAMES = ("id", "page_id", "title", "url")
 """Columns that are not taken for the text, unless it is asked for."""
@@ -81,7 +84,7 @@ class RowReader:
             and {ABSTRACT, SECTIONS} <= set(self.columns)
         )
         """Whether the rows are those of Wikimedia's structured snapshots."""
-        self.text_columns = self._find_text(text_column, strings)
+        self.text_columns = self._find_text(text_column, id_column, strings)
         """Columns that hold the text: one, or abstract and sections."""
         self.id_column = id_column or self._first("page_id", "id", *self._structured("identifier"))
         """Column of the ids; empty if they are the numbers of the rows."""
@@ -165,7 +168,9 @@ class RowReader:
             names = ", ".join(sorted(self._nested))
             logger.info("%s: left out, as they hold lists or objects: %s", self.source, names)
 
-    def _find_text(self, asked: str, strings: Iterable[str] | None) -> tuple[str, ...]:
+    def _find_text(
+        self, asked: str, id_column: str, strings: Iterable[str] | None
+    ) -> tuple[str, ...]:
         if asked:
             return (asked,)
         if TEXT in self.columns:
@@ -173,6 +178,7 @@ class RowReader:
         if self.is_structured:
             return ABSTRACT, SECTIONS
         candidates = list(self.columns if strings is None else strings)
+        candidates = [c for c in candidates if c != id_column]
         if len(candidates) > 1:
             candidates = [c for c in candidates if c not in COMMON_NAMES]
         if len(candidates) != 1:
@@ -369,7 +375,7 @@ def _plain(value: Any) -> Any:
         plain = float(value)
     elif isinstance(value, dt.date | dt.time):
         plain = value.isoformat()
-    elif isinstance(value, Decimal | dt.timedelta | UUID | np.datetime64 | np.timedelta64):
+    elif isinstance(value, AS_TEXT) or type(value).__name__ == "Period":  # of pandas
         plain = str(value)
     elif hasattr(value, "item") and getattr(value, "ndim", 1) == 0:  # a scalar of NumPy
         plain = _plain(value.item())

@@ -22,6 +22,10 @@ from corpora import (
     select,
     stop_words_of,
 )
+from corpora.formats.compression import without_suffix
+from corpora.formats.lines import BYTE_ORDER_MARK
+from corpora.inputs.find import NAME_ENDS
+from corpora.inputs.json_lines import ENDINGS as JSON_ENDINGS
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
@@ -40,9 +44,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ENDINGS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".parquet", ".mtx", ".h5ad", ".ldac")
+ENDINGS = (*NAME_ENDS, *JSON_ENDINGS, ".mtx", ".ldac")
 """Ends of the names of files that hold more than one document, before that of a compression."""
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 BATCH = 1000  # Documents whose topics are inferred at a time
 
 
@@ -90,9 +93,7 @@ def _is_input(settings: InferSettings, file: str) -> bool:
     """Whether a file is more than one text."""
     if file == "-":
         return False
-    name = Path(file).name.lower()
-    for each in COMPRESSED:
-        name = name.removesuffix(each)
+    name = without_suffix(Path(file).name).lower()
     is_counts = name.startswith("docword.") and name.endswith(".txt")
     is_named = any(getattr(settings, each) for each in COLUMNS)
     return is_named or is_counts or name.endswith(ENDINGS) or "://" in file or Path(file).is_dir()
@@ -204,6 +205,6 @@ def _rows(
 def _read(file: str) -> str:
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return data.decode("utf-8")
+        return data.removeprefix(BYTE_ORDER_MARK).decode("utf-8")
     except UnicodeDecodeError as error:
         raise CorpusFormatError(f"{file}: not UTF-8 text: {error}") from error

@@ -139,9 +139,8 @@ def _period(date: re.Match[str], period: str) -> str:
 
 def _order(value: Any) -> tuple[bool, Any]:
     """Return a key by which numbers come in order before texts; CSV has numbers as texts."""
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return True, value
-    return math.isnan(value), value
+    try:
+        number = float(value)
+    except ValueError:
+        return True, value
+    return (True, str(value)) if math.isnan(number) else (False, number)

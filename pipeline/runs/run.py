@@ -238,7 +238,9 @@ class Run:
         rows = self._rows
         if column not in rows.columns:
             there = ", ".join(map(repr, rows.columns)) or "none"
-            raise KeyError(f"no column {column!r} came along with the texts; there are {there}")
+            raise KeyError(
+                f"no column {column!r} with values came along with the texts; there are {there}"
+            )
         shares, has_tokens = by_row(self.doc_topic, self._n_tokens, rows.row_of)
         values = [v for v, has in zip(rows.columns[column], has_tokens, strict=True) if has]
         found = mean_shares(shares[has_tokens], groups_of(column, values, period))

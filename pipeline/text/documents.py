@@ -36,7 +36,9 @@ from pipeline.text.settings import bigram_patterns, text_settings
 logger = logging.getLogger(__name__)
 
 FEW_ARTICLES = 1000
-"""Articles below which sections are documents, unless the settings say otherwise."""
+"""Articles of a store below which sections are documents, unless the settings say otherwise. A row
+or a file of other input is one document.
+"""
 
 SHOWN = 5  # Skipped articles that a warning names
 
@@ -51,7 +53,8 @@ def decide_documents(settings: TrainSettings, n_articles: int) -> TrainSettings:
     """
     refuse_empty(settings.articles, n_articles)
     if settings.documents == "auto":
-        documents = "section" if n_articles < FEW_ARTICLES else "article"
+        is_few = n_articles < FEW_ARTICLES and not settings.input
+        documents = "section" if is_few else "article"
         settings = replace(settings, documents=documents)
     if not settings.spacy_model:
         model = model_for_store(ArticleStore(settings.articles))

@@ -136,6 +136,24 @@ def test_a_bad_csv_is_one_line_that_names_the_place(tmp_path, content, why):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("old.csv", "id,text\r1,a\r2,b\r", "line 1: a carriage return outside of quotes"),
+        (
+            "novel.txt",
+            "It was a dark night.\n",
+            "one file of text is one document; name the folder",
+        ),
+        ("list.json", '\ufeff[{"text": "a"}]', "a list of JSON; write an object a line"),
+        ("one.json", '{"text":\n"a"}', "line 1: not valid JSON .*; each line must hold one whole"),
+    ],
+)
+def test_what_is_nearly_right_is_told_what_to_do(tmp_path, name, content, why):
+    with pytest.raises(CorpusFormatError, match=why):
+        find_input(write(tmp_path / name, content))
+
+
 def test_a_column_that_is_not_there(tmp_path):
     path = write(tmp_path / "r.csv", REVIEWS)
     with pytest.raises(CorpusFormatError, match=r"no column 'body'.* 'id', 'review', 'rating'"):

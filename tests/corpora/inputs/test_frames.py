@@ -69,6 +69,7 @@ def test_the_only_column_of_strings_is_the_text_and_rows_are_numbered(texts):
     [
         ({"a": ["x"], "b": ["y"]}, {}, "the data frame: which column is the text"),
         ({"a": [1], "b": [2]}, {}, "no column holds strings"),
+        ({"a": [1], "b": ["x"]}, {"id_column": "b"}, "no column holds strings"),
         ({"a": ["x"]}, {"text_column": "b"}, "there is no column 'b'; the columns are 'a'"),
         ({"a": ["x"]}, {"id_column": "b"}, "there is no column 'b'"),
         ({"text": ["x"], "n": [2]}, {"text_column": "n"}, "row 1, column 'n': expected a text"),
@@ -100,6 +101,9 @@ def test_tables_that_are_none():
     twice = pd.DataFrame([["x", "y"]], columns=["text", "text"])
     with pytest.raises(CorpusFormatError, match="two columns are called 'text'"):
         rows_of(twice)
+    for wrong in ({"a.txt": "one text", "b.txt": "another"}, {"text": 5}, {"text": {0: "x"}}):
+        with pytest.raises(TypeError, match=r"expected a mapping of columns, .* under"):
+            rows_of(wrong)
     with pytest.raises(CorpusFormatError, match="differ in length: 1 and 2 rows"):
         rows_of({"text": ["x"], "n": [1, 2]})
 

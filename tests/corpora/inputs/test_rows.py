@@ -3,6 +3,7 @@ import logging
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,6 +130,7 @@ def test_values_that_come_along():
         "price": Decimal("1.50"),
         "is_new": np.bool_(True),
         "when": np.datetime64("2020-01-02T03:04"),
+        "month": pd.Period("2020-01", "M"),
         "never": np.datetime64("NaT"),
         "tags": ["x"],
     }
@@ -140,5 +142,6 @@ def test_values_that_come_along():
         "price": "1.50",
         "is_new": True,
         "when": "2020-01-02T03:04",
+        "month": "2020-01",
         "never": None,
     }

@@ -305,6 +305,24 @@ def test_a_run_on_counts_reads_no_text(trained):
     assert "run cells learned from counts, cells.mtx" in message
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_word(trained):
+    (trained / "plain.txt").write_text("rivers meet lakes")
+    (trained / "marked.txt").write_text("\ufeffrivers meet lakes", "utf-8")
+    files = ("plain.txt", "marked.txt")
+    texts = call("infer", "texts", *files, "--json", cwd=trained).succeeded().result["texts"]
+    assert texts[0]["topics"] == texts[1]["topics"]
+    assert texts[0]["tokens"] == texts[1]["tokens"] > 0
+
+
+def test_a_row_is_one_document_whatever_looks_like_a_heading_in_it(here):
+    text = made_up_texts(1)[0]
+    rows = [{"text": f"{text}\n\n== More ==\n\n{other}"} for other in made_up_texts(20, seed=2)]
+    (here / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    call("train", "rows.jsonl", "--run", "rows", *WORDS, *MODEL, cwd=here).succeeded()
+    corpus = Corpus.load(here / "runs" / "rows" / "corpus")
+    assert list(corpus.doc_ids) == [f"en:{i}" for i in range(1, 21)]
+
+
 def test_columns_of_a_text_are_refused_by_infer(trained):
     call("infer", "texts", "letters/00.txt", "--words", 2, cwd=trained).succeeded()
     message = call("infer", "texts", "-", "--text-column", "letter", cwd=trained).failed()

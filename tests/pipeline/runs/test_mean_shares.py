@@ -43,6 +43,7 @@ def test_sections_of_a_row_are_averaged_by_their_tokens():
         (["10", "9", "-1", "x", "a"], ["-1", "9", "10", "a", "x"]),
         ([True, False], [False, True]),
         (["nan", "5"], ["5", "nan"]),
+        (["nan", "Niger", "2020", "Nan"], ["2020", "Nan", "Niger", "nan"]),
     ],
 )
 def test_groups_are_in_order(values, ordered):
