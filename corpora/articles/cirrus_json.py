@@ -22,7 +22,7 @@ from typing import Any, Literal
 from corpora.articles.article import Article
 from corpora.articles.compressed import read_chunks
 from corpora.articles.json_lines import json_object, read_lines, string, whole_number
-from corpora.articles.main_sections import CUT, INVISIBLE, tidy
+from corpora.articles.main_sections import CUT, tidy, without_invisible
 from corpora.articles.page import (
     REDIRECT,
     UNKNOWN_LANGUAGE,
@@ -298,7 +298,7 @@ def extracted_text(text: str, opening: str) -> str:
 
 def without_formulas(text: str) -> str:
     """Return `text` with `CUT` in place of each formula."""
-    text = INVISIBLE.sub("", text.replace("\r", "\n").replace("\t", " "))
+    text = without_invisible(text.replace("\r", "\n").replace("\t", " "))
     kept: list[str] = []
     position = 0
     while match := DISPLAYED_FORMULA.search(text, position):

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 from corpora.articles.main_sections import CUT
 
-BRACES = re.compile(r"(?P<open>\{\{(?:\{(?!\{))?)|\}\}(?:\}(?!\}))?")
 LINK_OR_BAR = re.compile(r"\[\[[^\[\]]*+\]\]|(?P<bar>\|)")
 MAX_DEPTH = 8
 """Levels of nested templates whose text is kept; a limit, as each level copies its content."""
@@ -53,27 +52,32 @@ Show = Callable[[str, Arguments], str | None]
 
 def show_templates(text: str) -> str:
     """Return `text` with each template as the text it shows, or `CUT`; linear time on any input."""
-    levels: list[list[str]] = [[]]  # pieces of text in each open template
+    first, *rest = text.split("{{")
+    levels = [[first]]  # pieces of text in each open template
     openers: list[str] = []
     heights = [0]  # nesting depth of the kept templates inside each open one
-    position = 0
-    for token in BRACES.finditer(text):
-        levels[-1].append(text[position : token.start()])
-        position = token.end()
-        if token["open"]:
-            openers.append(token[0])
-            levels.append([])
-            heights.append(0)
-        elif openers:
-            pieces, height = levels.pop(), heights.pop() + 1
-            shown = None
-            if openers.pop() == "{{" and height <= MAX_DEPTH:
-                shown = text_of(pieces)
-            levels[-1].append(shown or CUT)
-            heights[-1] = max(heights[-1], height if shown else 0)
-        else:
-            levels[-1].append(token[0])
-    levels[-1].append(text[position:])
+    for chunk in rest:
+        # Of an odd number of braces, the last three are a parameter's.
+        opener = "{{{" if chunk.startswith("{") else "{{"
+        inside, *after = chunk.split("}}")
+        pieces = [inside[len(opener) - 2 :]]
+        openers.append(opener)
+        levels.append(pieces)
+        heights.append(0)
+        for outside in after:
+            is_third = outside.startswith("}")
+            if openers:
+                pieces, height = levels.pop(), heights.pop() + 1
+                shown = None
+                if openers.pop() == "{{" and height <= MAX_DEPTH:
+                    shown = text_of(pieces)
+                pieces = levels[-1]
+                pieces.append(shown or CUT)
+                if shown and height > heights[-1]:
+                    heights[-1] = height
+            else:
+                pieces.append("}}}" if is_third else "}}")
+            pieces.append(outside[is_third:])
     kept = levels[0]
     for opener, pieces in zip(openers, levels[1:], strict=True):
         kept.append(opener)
@@ -95,15 +99,25 @@ def text_of(pieces: list[str]) -> str | None:
 def arguments_of(inside: str) -> Arguments:
     """Return the arguments by name or number; bars inside links do not separate them."""
     arguments: Arguments = {}
-    bars = [match.start() for match in LINK_OR_BAR.finditer(inside) if match["bar"]]
     n_unnamed = 0
-    for start, end in zip(bars, [*bars[1:], len(inside)], strict=False):
-        name, equals, value = inside[start + 1 : end].partition("=")
+    for argument in split_at_bars(inside)[1:]:
+        name, equals, value = argument.partition("=")
         if not equals:
             n_unnamed += 1
             name, value = str(n_unnamed), name
         arguments[name.strip()] = value.strip()
     return arguments
+
+
+def split_at_bars(inside: str) -> list[str]:
+    """Return the parts of a template; bars inside links do not separate them."""
+    if "[[" not in inside:
+        return inside.split("|")
+    bars = [match.start() for match in LINK_OR_BAR.finditer(inside) if match["bar"]]
+    return [
+        inside[start + 1 : end]
+        for start, end in zip([-1, *bars], [*bars, len(inside)], strict=True)
+    ]
 
 
 def either(*names: str) -> Show:

@@ -11,7 +11,13 @@ from functools import lru_cache
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from corpora.articles.main_sections import CUT, INVISIBLE, joined, tidy, without_apparatus
+from corpora.articles.main_sections import (
+    CUT,
+    joined,
+    tidy_blocks,
+    without_apparatus,
+    without_invisible,
+)
 from corpora.articles.shallow_html import shallow
 from corpora.articles.wikitext import FILE_NAMESPACES
 
@@ -108,13 +114,13 @@ def main_text(html: str) -> str:
     The rules are those of `corpora.articles.wikitext.main_text`, but templates in a sentence stay.
     Malformed or hostile HTML raises nothing and takes linear time.
     """
-    html = INVISIBLE.sub("", html[:MAX_CHARACTERS]).encode("utf-8", "replace").decode()
+    html = without_invisible(html[:MAX_CHARACTERS]).encode("utf-8", "replace").decode()
     document = LexborHTMLParser(shallow(html))
     root = content_of(document)
     if root is None:
         return ""
     blocks = without_apparatus(blocks_of(root))
-    return joined((level, tidy(text)) for level, text in blocks)
+    return joined(tidy_blocks(blocks))
 
 
 def content_of(document: LexborHTMLParser) -> LexborNode | None:

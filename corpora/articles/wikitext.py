@@ -11,9 +11,16 @@ import html
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 
 from corpora.articles.inline_templates import show_templates
-from corpora.articles.main_sections import CUT, INVISIBLE, joined, tidy, without_apparatus
+from corpora.articles.main_sections import (
+    CUT,
+    joined,
+    tidy_blocks,
+    without_apparatus,
+    without_invisible,
+)
 
 NAMESPACES_OF_FILES = """
 file image media datei bild fichier archivo imagen immagine ficheiro imagem bestand afbeelding fil
@@ -35,10 +42,13 @@ OPAQUE = re.compile(
     r"|mapframe|maplink|indicator|includeonly|style|script)(?:\s[^<>]*)?/?>)",
     re.IGNORECASE,
 )
+OPENS_TABLE, CLOSES_TABLE = rf"[ {CUT}:*#;]*\{{\|", rf"[ {CUT}]*\|\}}"
+LINE_OF_TABLE = re.compile(rf"\n(?:(?P<open>{OPENS_TABLE})|{CLOSES_TABLE})")
 TABLE = re.compile(
-    rf"(?P<open>^[ {CUT}:*#;]*\{{\||<table\b[^<>]*>)|^[ {CUT}]*\|\}}|</table\s*>",
+    rf"(?P<open>^{OPENS_TABLE}|<table\b[^<>]*>)|^{CLOSES_TABLE}|</table\s*>",
     re.MULTILINE | re.IGNORECASE,
 )
+TABLE_TAG = re.compile(r"</?table", re.IGNORECASE)
 BRACKETS = re.compile(r"(?P<open>\[\[)|\]?\]\](?!\])|\]\]")
 INTERLANGUAGE = re.compile(r"\[\[ ?(?:[a-z]{2,3}(?:-[a-z]{2,})*|simple):[^\s|\[\]][^|\[\]\n]*\]\]")
 LINE_TAG = re.compile(
@@ -47,8 +57,9 @@ LINE_TAG = re.compile(
 TAG = re.compile(r"</?[a-z][a-z0-9]*(?:[\s/][^<>]*)?>", re.IGNORECASE)
 
 TABLE_REMNANT = re.compile(r"[\s:]*(?:\||\{\||!.*(?:!!|\|)|-{4,}\s*$)")
+STARTS_OF_MARKED_LINES = tuple("|{!-:*#;")
 LIST_MARK = re.compile(r"^\s*[*#:;]+")
-QUOTES = re.compile(r"'{2,}")
+QUOTES = re.compile(r"'''*")
 
 # Possessive quantifiers (`*+`) never give back what they took, so that a failure is final.
 LINK = re.compile(
@@ -76,14 +87,13 @@ def main_text(
     without text. Only the templates of `inline_templates` leave their text. Namespaces are names in
     any case, with spaces or underscores. Malformed markup raises nothing and takes linear time.
     """
-    text = INVISIBLE.sub("", wikitext.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " "))
-    text = MAGIC_WORD.sub("", cut_opaque(text))
-    text = show_templates(text)
-    text = cut(text, pairs(TABLE, text))
+    text = wikitext.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
+    text = MAGIC_WORD.sub("", cut_opaque(without_invisible(text)))
+    text = cut_tables(show_templates(text))
     text = cut_links(text, link_pattern(file_namespaces | category_namespaces))
     text = TAG.sub("", LINE_TAG.sub("\n", show_links(text)))
     blocks = without_apparatus(blocks_of(text))
-    return joined((level, tidy(text if level else as_shown(text))) for level, text in blocks)
+    return joined(tidy_blocks((level, text if level else as_shown(text)) for level, text in blocks))
 
 
 def cut_opaque(text: str) -> str:
@@ -158,11 +168,44 @@ def cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join(kept)
 
 
+def cut_tables(text: str) -> str:
+    """Cut tables, those in tables with them."""
+    if TABLE_TAG.search(text):
+        return cut(text, pairs(TABLE, text))
+    spans = pairs(LINE_OF_TABLE, "\n" + text)
+    return cut(text, ((start, end - 1) for start, end in spans))
+
+
 def cut_links(text: str, hidden: re.Pattern[str]) -> str:
     """Cut the links that show no text in place: pictures, captions, categories, other languages."""
-    text = cut(text, (span for span in pairs(BRACKETS, text) if hidden.match(text, span[0])))
-    text = INTERLANGUAGE.sub(CUT, text)
+    text = INTERLANGUAGE.sub(CUT, cut(text, hidden_links(text, hidden)))
     return re.sub(hidden.pattern + r"[^\n]*", CUT, text, flags=re.IGNORECASE)  # never closed
+
+
+def hidden_links(text: str, hidden: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the pairs of brackets that begin like `hidden`, inner ones first. The
+    brackets outside of them are not looked at.
+    """
+    position = 0
+    while first := hidden.search(text, position):
+        position = start = first.start()
+        before = len(text[:start].rstrip("["))
+        if (start - before) % 2:  # the brackets before it pair up with its own
+            position += 1
+            continue
+        openers: list[int] = []
+        for token in BRACKETS.finditer(text, start):
+            position = token.end()
+            if token["open"]:
+                openers.append(token.start())
+                continue
+            opener = openers.pop()
+            if hidden.match(text, opener):
+                yield opener, position
+            if not openers:
+                break
+        else:
+            return
 
 
 @cache
@@ -170,34 +213,45 @@ def link_pattern(namespaces: frozenset[str]) -> re.Pattern[str]:
     """Pattern of the beginning of a link into one of the namespaces."""
     names = "|".join(re.escape(name.replace("_", " ")) for name in sorted(namespaces))
     names = names.replace(r"\ ", "[ _]")
-    return re.compile(rf"\[\[[ _{CUT}]*(?:{names})[ _]*:", re.IGNORECASE)
+    may_match = "" if any(set(name) & set("[]|:\n") for name in namespaces) else r"(?=[^][|:\n]*:)"
+    return re.compile(rf"\[\[{may_match}[ _{CUT}]*(?:{names})[ _]*:", re.IGNORECASE)
 
 
 def show_links(text: str) -> str:
     """`text` with links as the labels they show, and without addresses."""
-    text = LINK.sub(link_label, LINK.sub(link_label, text))  # one may stand in another
+    for _ in range(2):  # one may stand in another
+        pieces: list[str] = LINK.split(text)  # text, target, label, text, …
+        pieces[1::3] = map(link_label, pieces[1::3], pieces[2::3])
+        del pieces[2::3]
+        text = "".join(pieces)
+        if "[[" not in text:
+            break
     text = EXTERNAL_LINK.sub(lambda link: link["label"] or CUT, text)
     return URL.sub(CUT, text) if "://" in text else text
 
 
-def link_label(link: re.Match[str]) -> str:
+def link_label(target: str, label: str | None) -> str:
     """Return the text that a link to another page shows; empty for a picture."""
-    if link["label"] and PICTURE.search(link["target"]):
-        return CUT
-    return link["label"] or link["target"].lstrip(":#")
+    if label:
+        return CUT if ":" in target and PICTURE.search(target) else label
+    return target.lstrip(":#")
 
 
 def blocks_of(text: str) -> Iterator[tuple[int, str]]:
     """Headings as (level, title) as they show, and paragraphs as (0, lines of wikitext)."""
     paragraph: list[str] = []
     for line in text.split("\n"):
-        level, title = heading_of(line)
-        if (level or not line.strip()) and paragraph:
+        bare = line.strip()
+        level, title = heading_of(bare) if bare.startswith("=") else (0, "")
+        if (level or not bare) and paragraph:
             yield 0, "\n".join(paragraph)
             paragraph = []
         if level:
             yield level, as_shown(title)
-        elif line.strip() and not TABLE_REMNANT.match(line):
+        elif not bare.startswith(STARTS_OF_MARKED_LINES):
+            if bare:
+                paragraph.append(line)
+        elif not TABLE_REMNANT.match(line):
             paragraph.append(LIST_MARK.sub("", line))
     if paragraph:
         yield 0, "\n".join(paragraph)
@@ -206,8 +260,10 @@ def blocks_of(text: str) -> Iterator[tuple[int, str]]:
 def as_shown(text: str) -> str:
     """`text` without bold and italic, its entities decoded."""
     if "''" in text:
-        text = "\n".join(without_quotes(line) for line in text.split("\n"))
-    return html.unescape(text)
+        text = "\n".join(map(without_quotes, text.split("\n")))
+    if "&" not in text:
+        return text
+    return html.unescape(text.replace("&nbsp;", "\xa0").replace("&ndash;", "–"))
 
 
 def without_quotes(line: str) -> str:
@@ -215,21 +271,20 @@ def without_quotes(line: str) -> str:
     more than five, one is text. If bold and italic are both left open, so is one of the three for
     bold: `''Iliad'''s` reads "Iliad's".
     """
-    runs = list(QUOTES.finditer(line))
-    lengths = [len(run[0]) for run in runs]
+    lengths = [*map(len, QUOTES.findall(line))]
     texts = [int(length == 4 or length > 5) for length in lengths]
     marks = [min(length - text, 5) for length, text in zip(lengths, texts, strict=True)]
-    n_italic = sum(mark in {2, 5} for mark in marks)
-    n_bold = sum(mark in {3, 5} for mark in marks)
-    if n_italic % 2 and n_bold % 2:
+    n_both = marks.count(5)
+    if (marks.count(2) + n_both) % 2 and (marks.count(3) + n_both) % 2 and 3 in marks:
+        starts = [
+            run.start() + text for run, text in zip(QUOTES.finditer(line), texts, strict=True)
+        ]
         bold = [i for i, mark in enumerate(marks) if mark == 3]
-        if bold:
-            texts[min(bold, key=lambda i: before_apostrophe(line, runs[i].start() + texts[i]))] = 1
-    kept = [
-        "".join(pieces)
-        for pieces in zip(QUOTES.split(line), ["'" * n for n in texts] + [""], strict=True)
-    ]
-    return "".join(kept)
+        texts[min(bold, key=lambda i: before_apostrophe(line, starts[i]))] = 1
+    if not any(texts):
+        return QUOTES.sub("", line)
+    kept = zip(QUOTES.split(line), [*("'" * n for n in texts), ""], strict=True)
+    return "".join(chain.from_iterable(kept))
 
 
 def before_apostrophe(line: str, start: int) -> int:
@@ -241,8 +296,7 @@ def before_apostrophe(line: str, start: int) -> int:
 
 
 def heading_of(line: str) -> tuple[int, str]:
-    """Level and title of a heading line; level 0 if the line is none."""
-    line = line.strip()
+    """Level and title of a heading, a line without space around it; level 0 if it is none."""
     left = len(line) - len(line.lstrip("="))
     right = len(line) - len(line.rstrip("="))
     level = min(left, right, 6)

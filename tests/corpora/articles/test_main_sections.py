@@ -3,9 +3,12 @@ import pytest
 from corpora.articles.main_sections import (
     ANYWHERE,
     AT_THE_TOP,
+    BETWEEN_BLOCKS,
+    BLANKS,
     CUT,
     is_apparatus,
     tidy,
+    tidy_blocks,
     without_apparatus,
 )
 
@@ -51,3 +54,17 @@ def test_titles_are_in_the_form_they_are_compared_in():
 )
 def test_tidy(text, tidied):
     assert tidy(text) == tidied
+
+
+def test_blanks_are_all_there():
+    spaces = {character for character in map(chr, range(0x110000)) if character.isspace()}
+    assert spaces == {*BLANKS, " ", "\n", CUT}
+
+
+def test_blocks_are_tidied_each_by_itself():
+    texts = [f"a {CUT}", f", b ({CUT}", ") [1", "] c", "", "[", "[", f"d{CUT}{CUT} e"]
+    blocks = list(enumerate(texts))
+    assert tidy_blocks(blocks) == [(level, tidy(text)) for level, text in blocks]
+    blocks.append((0, f"f{BETWEEN_BLOCKS}g"))
+    assert tidy_blocks(blocks) == [(level, tidy(text)) for level, text in blocks]
+    assert tidy_blocks([]) == []
