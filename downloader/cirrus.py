@@ -5,7 +5,7 @@ A dump of a wiki is one file or some dozens, here called shards, in a folder of 
     …/other/cirrus_search_index/20260816/index_name=enwiki_content/enwiki_content-20260816-00000.json.bz2
     …/other/cirrussearch/20251229/enwiki-20251229-cirrussearch-content.json.gz    (until 2025)
 
-They are downloaded and read one after the other, so that the disk holds one of them at a time.
+The former are there for about four weeks. The server has the latter no longer.
 """
 
 from __future__ import annotations
@@ -13,41 +13,33 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-import shutil
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import unquote, urlsplit
 
 from corpora.articles.article import Article
 from corpora.articles.cirrus_json import parse_document, read_document, read_records, site_of
 from corpora.articles.json_lines import string
-from corpora.articles.page import UNKNOWN_LANGUAGE, Site, Skipped
+from corpora.articles.page import UNKNOWN_LANGUAGE, Site
 from corpora.errors import CorpusFormatError
 from corpora.worker_pool import ordered_map
-from downloader.cirrus_listing import folder_of, remote_shards, shard_name
-from downloader.live import Batch
+from downloader.dump_files import BATCH_RECORDS, MAX_FILE_BYTES, DumpFiles, RemoteFile
+from downloader.errors import RefusedError
+from downloader.folder_listing import folder_of, list_folder, some
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
     from corpora.articles.cirrus_json import CirrusRecord, TextField
+    from downloader.dump_files import Found
     from downloader.http_client import PoliteClient
 
 logger = logging.getLogger(__name__)
 
-MAX_SHARD_BYTES = 8 << 30
-"""Default maximal size of a shard. Today's have 0.6 GB; the single file of English Wikipedia until
-2025 had about 40 GB."""
-BATCH_ARTICLES = 200
-BATCH_CHARACTERS = 1 << 24
-BATCH_RECORDS = 5000
-"""A batch ends at the first of these. Without the last, a shard of known articles would give no
-progress for minutes."""
-MAX_MALFORMED = 100
-"""After so many unreadable documents and no readable one, the file is taken to be no dump."""
-
+SHARD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,150}\.json\.(?:bz2|gz)")
 WIKI_OF_NAME = re.compile(
     r"(?:index_name=)?([a-z][a-z_]*?)(?:_(?:content|general)(?![a-z])|-[0-9]{8}-)"
 )
@@ -140,13 +132,13 @@ def progress_from(
     return lambda n_bytes: progress_bytes(start + n_bytes)
 
 
-class CirrusShards:
+class CirrusShards(DumpFiles):
     """Shards of a dump on a server, as a source of batches.
 
     Parameters
     ----------
-    client
-        Client that sends the requests.
+    clients
+        Client that sends the requests; or several, which download a shard each.
     url
         Address of the folder, or of one shard.
     directory
@@ -156,31 +148,37 @@ class CirrusShards:
         See `read_cirrus`.
     max_shard_bytes
         Maximal size of a shard.
-    progress
-        Is called with the number of bytes of the current shard that have arrived.
+    n_ahead, keep_in, progress
+        See `DumpFiles`.
     """
 
     def __init__(
         self,
-        client: PoliteClient,
+        clients: PoliteClient | Sequence[PoliteClient],
         url: str,
         directory: str | os.PathLike[str],
         text: TextField = "auto",
         *,
         n_processes: int = 1,
-        max_shard_bytes: int = MAX_SHARD_BYTES,
+        max_shard_bytes: int = MAX_FILE_BYTES,
+        n_ahead: int = 0,
+        keep_in: Path | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         if text not in ("auto", "wikitext", "extracted"):
             raise ValueError(f"text must be 'auto', 'wikitext' or 'extracted', not {text!r}")
-        self.client = client
+        super().__init__(
+            clients if isinstance(clients, Sequence) else (clients,),
+            Path(directory) / "cirrus",
+            max_file_bytes=max_shard_bytes,
+            n_ahead=n_ahead,
+            keep_in=keep_in,
+            progress=progress,
+        )
         self.url = url if shard_name(url) else folder_of(url)
-        self.directory = Path(directory) / "cirrus"
         self.text = text
         self.n_processes = n_processes
-        self.max_shard_bytes = max_shard_bytes
-        self.progress = progress
-        self._shards: list[str] | None = None
+        self._shards: list[tuple[str, int | None]] | None = None
 
     @property
     def identity(self) -> dict[str, str | int]:
@@ -203,158 +201,106 @@ class CirrusShards:
 
     def _wiki(self) -> Site:
         folder = unquote(self.url).rstrip("/").rpartition("/")[2]
-        match = WIKI_OF_NAME.match(folder) or WIKI_OF_NAME.match(shard_name(self.shards()[0]))
+        match = WIKI_OF_NAME.match(folder) or WIKI_OF_NAME.match(shard_name(self.shards()[0][0]))
         return site_of(match[1] if match else "", "")
 
-    def total(self) -> int | None:
-        """Return None: a dump does not tell its number of articles."""
-        return None
-
-    def shards(self) -> list[str]:
-        """Return the addresses of the shards; requested once."""
+    def shards(self) -> list[tuple[str, int | None]]:
+        """Return the addresses and sizes of the shards; requested once."""
         if self._shards is None:
-            self._shards = remote_shards(self.client, self.url)
+            self._shards = remote_shards(self.clients[0], self.url)
         return self._shards
 
-    def batches(
-        self, cursor: dict[str, Any] | None, known: Callable[[int], bool]
-    ) -> Iterator[Batch]:
-        """Yield the articles of all shards that are not done by the cursor.
+    def files(self, cursor: dict[str, Any]) -> tuple[list[RemoteFile], dict[str, Any]]:  # noqa: ARG002
+        """Return the shards; the cursor needs nothing more than the names of those done."""
+        files = []
+        for url, n_bytes in self.shards():
+            # The same name at another address is another file.
+            origin = hashlib.sha256(unquote(url).encode()).hexdigest()[:12]
+            name = shard_name(url)
+            files.append(RemoteFile(url, f"{origin}-{name}", name, n_bytes))
+        return files, {}
 
-        An interrupted shard is read again from its start, but known articles are not parsed. The
-        file of a shard is deleted after its last batch.
-
-        Raises DownloadError if a shard cannot be downloaded; CorpusFormatError if a shard is
-        damaged; its copy is deleted, so that the next start downloads it again; OSError if the disk
-        has too little space for a shard.
-        """
-        saved = (cursor or {}).get("done")
-        listed = saved if isinstance(saved, list) else []
-        done = [name for name in listed if isinstance(name, str)]
-        waiting = [url for url in self.shards() if shard_name(url) not in done]
-        if not waiting:
-            yield Batch([], {"done": done}, finished=True)
-        for url in waiting:
-            file = self._fetch(url)
-            try:
-                yield from self._read(file, url, {"done": done}, known)
-            except CorpusFormatError:
-                file.unlink(missing_ok=True)
-                raise
-            done = [*done, shard_name(url)]
-            try:
-                yield Batch([], {"done": done}, finished=url == waiting[-1])
-            finally:
-                file.unlink(missing_ok=True)
-
-    def clear(self) -> None:
-        """Delete the files of an interrupted download."""
-        shutil.rmtree(self.directory, ignore_errors=True)
-
-    def _fetch(self, url: str) -> Path:
-        self.directory.mkdir(parents=True, exist_ok=True)
-        # The same name at another address is another file.
-        origin = hashlib.sha256(unquote(url).encode()).hexdigest()[:12]
-        file = self.directory / f"{origin}-{shard_name(url)}"
-        for other in self.directory.iterdir():
-            if other.is_file() and not other.name.startswith(file.name):
-                other.unlink()  # of another dump
-        if not file.exists():
-            self.client.fetch_file(url, file, self.max_shard_bytes, self.progress)
-        return file
-
-    def _read(
-        self, file: Path, url: str, cursor: dict[str, Any], known: Callable[[int], bool]
-    ) -> Iterator[Batch]:
-        pending = PendingBatch(cursor)
+    def read(self, path: Path, file: RemoteFile, known: Callable[[int], bool]) -> Iterator[Found]:
+        """Yield the articles of a shard, and what is none; see `DumpFiles`."""
+        del file
         here: bool | None = None  # whether the articles have the language of `known`
-        failure: CorpusFormatError | None = None
+        failure: list[CorpusFormatError] = []
 
-        def wanted() -> Iterator[CirrusRecord | None]:
-            nonlocal failure
+        def wanted() -> Iterator[CirrusRecord | int]:
+            n_known = 0
             try:
-                for number, record in enumerate(read_records(file), start=1):
+                for number, record in enumerate(read_records(path, self.note_read), start=1):
                     if here and record.page_id is not None and known(record.page_id):
-                        pending.n_known += 1
+                        n_known += 1
                     else:
                         yield record
                     if number % BATCH_RECORDS == 0:
-                        yield None
+                        yield n_known
+                        n_known = 0
             except CorpusFormatError as error:
-                failure = CorpusFormatError(
-                    f"{url}: {error} (its copy has been deleted: start again to download it again)"
-                )
+                failure.append(error)  # raised after the articles that are still being parsed
+            yield n_known
 
         for found in ordered_map(partial(attempt, text=self.text), wanted(), self.n_processes):
             if here is None and isinstance(found, Article):
                 here = found.language == self.language
-            pending.add(found, url)
-            if found is None or pending.is_enough:
-                yield pending.batch()
-        yield pending.batch()
-        if failure is not None:
-            raise failure
+            yield found
+        if failure:
+            raise failure[0]
 
 
-class PendingBatch:
-    """Articles of the next batch."""
-
-    def __init__(self, cursor: dict[str, Any]) -> None:
-        self.cursor = cursor
-        self.n_malformed = 0
-        self.any_good = False
-        self._clear()
-
-    def _clear(self) -> None:
-        self.articles: list[Article] = []
-        self.skipped: dict[str, list[str]] = {}
-        self.n_characters = self.n_skipped = self.n_known = 0
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether the batch is full."""
-        return (
-            len(self.articles) >= BATCH_ARTICLES
-            or self.n_characters >= BATCH_CHARACTERS
-            or self.n_skipped >= BATCH_RECORDS
-        )
-
-    def add(self, found: Article | Skipped | CorpusFormatError | None, url: str) -> None:
-        """Add the result of a record.
-
-        Raises CorpusFormatError if many documents are malformed and none is good.
-        """
-        if isinstance(found, Article):
-            self.articles.append(found)
-            self.n_characters += len(found.text)
-        elif isinstance(found, Skipped):
-            self._skip(found.reason, found.page)
-        elif found is not None:
-            level = logging.INFO if self.n_malformed else logging.WARNING
-            logger.log(level, "%s: skipped: %s", url, found)
-            self._skip("malformed", str(found))
-            self.n_malformed += 1
-            if self.n_malformed >= MAX_MALFORMED and not self.any_good:
-                raise CorpusFormatError(f"{url}: no document can be read, such as {found}")
-            return
-        self.any_good = self.any_good or found is not None
-
-    def _skip(self, reason: str, page: str) -> None:
-        self.skipped.setdefault(reason, []).append(page)
-        self.n_skipped += 1
-
-    def batch(self) -> Batch:
-        """Return the batch, and start the next one."""
-        batch = Batch(self.articles, self.cursor, False, self.skipped, already_there=self.n_known)
-        self._clear()
-        return batch
-
-
-def attempt(
-    record: CirrusRecord | None, text: TextField
-) -> Article | Skipped | CorpusFormatError | None:
-    """Return the result of a record, its error if it is malformed, or None for None."""
+def attempt(record: CirrusRecord | int, text: TextField) -> Found:
+    """Return the result of a record, its error if it is malformed, or a number as it is."""
     try:
-        return None if record is None else read_document(record, text)
+        return record if isinstance(record, int) else read_document(record, text)
     except CorpusFormatError as error:
         return error
+
+
+def remote_shards(client: PoliteClient, url: str) -> list[tuple[str, int | None]]:
+    """Return addresses and sizes of the shards in a folder of a server, by the order of names.
+
+    Only files with plain names directly in that folder count; other links are skipped. The address
+    of a shard gives a list of one.
+
+    Raises RefusedError if the folder has no shards, or shards of several wikis; the message names
+    the folders or files to choose from; DownloadError if the server does not answer, or refuses.
+    """
+    name = shard_name(url)
+    if name:
+        return [(url, None)]
+    listing = list_folder(client, url)
+    shards = [name for name in listing.names if SHARD_NAME.fullmatch(name)]
+    if not shards:
+        refuse_folder(listing.url, listing.names)
+    kinds = {re.sub(r"\d{5,}", "", shard): shard for shard in shards}
+    if len(kinds) > 1:
+        names = sorted(kinds.values())
+        raise RefusedError(
+            f"{listing.url} has files of {len(kinds)} indices: give the address of one of them,"
+            f" such as {listing.url}{names[0]}; found {some(names)}"
+        )
+    if "_SUCCESS" not in listing.sizes and re.search(r"-\d{5}\.json\.\w+$", shards[0]):
+        logger.warning("%s has no _SUCCESS: the dump may not be complete yet", listing.url)
+    return [(listing.address_of(shard), listing.sizes[shard]) for shard in shards]
+
+
+def shard_name(url: str) -> str:
+    """Return the file name in the address of a shard; empty if it is no such address."""
+    name = unquote(urlsplit(url).path).rpartition("/")[2]
+    return name if SHARD_NAME.fullmatch(name) else ""
+
+
+def refuse_folder(listing: str, names: list[str]) -> NoReturn:
+    """Raise `RefusedError` with the content of a folder without shards."""
+    folders = [name for name in names if name.endswith("/")]
+    folders = [name for name in folders if "_general" not in name] or folders
+    if not folders:
+        raise RefusedError(
+            f"{listing} has no .json.bz2 or .json.gz files: give the address of a folder such as"
+            " https://dumps.wikimedia.org/other/cirrus_search_index/DATE/index_name=enwiki_content/"
+        )
+    raise RefusedError(
+        f"{listing} has no .json.bz2 or .json.gz files, but folders: give the address of one of"
+        f" them, such as {listing}{folders[-1]}; found {some(folders)}"
+    )

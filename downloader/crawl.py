@@ -80,7 +80,7 @@ def crawl(
     """Store the articles of a source, from the position where its last crawl stopped.
 
     Articles are stored at the end of a batch, once they fill a shard or `commit_seconds` have
-    passed, and when the crawl ends in any way, including KeyboardInterrupt.
+    passed or the source asks for it, and when the crawl ends in any way, KeyboardInterrupt too.
 
     Parameters
     ----------
@@ -150,9 +150,10 @@ class _Run:
         if self.limit_reached():
             return
         self.check_free_space()
-        language = self.source.language
         generator = self.source.batches(
-            self.cursor, lambda page_id: self.writer.has(language, page_id)
+            # Some sources know their language when they have begun.
+            self.cursor,
+            lambda page_id: self.writer.has(self.source.language, page_id),
         )
         with closing(cast("Generator[Batch]", generator)) as batches:
             for batch in batches:
@@ -161,7 +162,7 @@ class _Run:
                     self.cursor = batch.cursor
                     self.finished = batch.finished
                 self.check_free_space()
-                if self.is_due():
+                if batch.commit or self.is_due():
                     self.checkpoint()
                 if on_progress is not None:
                     on_progress(self.report(), batch)

@@ -37,7 +37,8 @@ _VALIDATOR = re.compile(r'"[\x21\x23-\x7e]{0,200}"|[A-Z][A-Za-z0-9:, +-]{1,60}')
 class FileDownload:
     """One download, with its state on disk except that of the current attempt.
 
-    `progress` is called with the number of bytes that have arrived.
+    `progress` is called with the number of bytes that have arrived, first before a request; an
+    error that it raises ends the download.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class FileDownload:
         headers = {"Accept-Encoding": "identity"}
         origin = self._known_origin()
         n_bytes = self._n_bytes()
+        self._progress(n_bytes)
         if origin and n_bytes:
             headers["Range"] = f"bytes={n_bytes}-"
             headers["If-Range"] = origin["validator"]

@@ -46,6 +46,7 @@ class Batch:
     finished: bool  #: Whether this is the last batch.
     skipped: Skipped = field(default_factory=dict)  #: Pages that became no article, by reason.
     already_there: int = 0  #: Number of pages that were skipped because they are known.
+    commit: bool = False  #: Whether it has to be stored before the next batch is taken.
 
 
 class LiveSource(Protocol):

@@ -14,9 +14,8 @@ from urllib.parse import unquote
 import pytest
 
 from corpora import ArticleStore, CorpusFormatError
-from downloader import cirrus, cirrus_listing, file_download
+from downloader import cirrus, dump_files, file_download, folder_listing
 from downloader.cirrus import CirrusShards, read_cirrus, site_of_file
-from downloader.cirrus_listing import remote_shards
 from downloader.errors import DownloadError, RefusedError, UnusableAnswerError
 from tests.downloader.hostile_server import http, serving
 from tests.downloader.impatient_client import PATIENT
@@ -135,6 +134,10 @@ def base(site):
         yield server.url
 
 
+def remote_shards(client, url):
+    return [shard for shard, _ in cirrus.remote_shards(client, url)]
+
+
 def unknown(_):
     return False
 
@@ -231,7 +234,7 @@ def test_links_in_whatever_form(site, base, client, tag):
     ],
 )
 def test_a_listing_as_large_as_may_be_takes_seconds(site, base, client, piece):
-    site.pages[FOLDER] = piece.encode() * (cirrus_listing.MAX_LISTING_BYTES // len(piece))
+    site.pages[FOLDER] = piece.encode() * (folder_listing.MAX_LISTING_BYTES // len(piece))
     began = time.monotonic()
     with pytest.raises((RefusedError, UnusableAnswerError)):
         remote_shards(client, base + FOLDER)
@@ -374,7 +377,7 @@ def test_known_ids_of_another_language_do_not_count(site, base, client, tmp_path
 
 
 def test_batches_are_bounded_and_say_what_is_missing(site, base, client, tmp_path, monkeypatch):
-    monkeypatch.setattr(cirrus, "BATCH_CHARACTERS", 2000)
+    monkeypatch.setattr(dump_files, "BATCH_CHARACTERS", 2000)
     lines = [pair(n, "word " * 100) for n in range(1, 40)]
     lines += [pair(40, title="R", page_type="redirect"), pair(41, title="T", namespace=1)]
     lines += ['{"index": {"_id": "42"}}\n{"title": 5}\n', pair(43)]
@@ -388,7 +391,8 @@ def test_batches_are_bounded_and_say_what_is_missing(site, base, client, tmp_pat
 
 
 def test_a_long_way_through_known_pages_is_not_silent(site, base, client, tmp_path, monkeypatch):
-    monkeypatch.setattr(cirrus, "BATCH_RECORDS", 10)
+    for module in (cirrus, dump_files):
+        monkeypatch.setattr(module, "BATCH_RECORDS", 10)
     site.add_shards(shard_of(range(1, 101)))
     source = CirrusShards(client, base + FOLDER, tmp_path)
     batches = list(source.batches(None, lambda page_id: page_id > 1))
