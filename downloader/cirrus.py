@@ -28,6 +28,7 @@ from corpora.worker_pool import ordered_map
 from downloader.dump_files import BATCH_RECORDS, MAX_FILE_BYTES, DumpFiles, RemoteFile
 from downloader.errors import RefusedError
 from downloader.folder_listing import folder_of, list_folder, some
+from downloader.sources import progress_from
 
 if TYPE_CHECKING:
     import os
@@ -121,15 +122,6 @@ def site_of_file(path: str | os.PathLike[str]) -> tuple[str, str]:
     except ValueError as error:
         raise CorpusFormatError(f"{record.place}: {error}") from error
     return site.language, site.article_path
-
-
-def progress_from(
-    start: int, progress_bytes: Callable[[int], None] | None
-) -> Callable[[int], None] | None:
-    """Return `progress_bytes` for a file that begins `start` bytes after the first."""
-    if progress_bytes is None:
-        return None
-    return lambda n_bytes: progress_bytes(start + n_bytes)
 
 
 class CirrusShards(DumpFiles):

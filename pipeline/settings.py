@@ -78,6 +78,7 @@ class DownloadSettings:
 
     GROUPS: ClassVar[Groups] = {
         "source": ("source", "input", "output", "limit", "language"),
+        "dumps": ("date", "titles", "category", "keep_files", "connections"),
         "tables": ("text_column", "id_column"),
         "live wikis": ("contact", "api", "text", "depth", "requests_per_minute", "patience"),
         "running": ("threads",),
@@ -87,20 +88,38 @@ class DownloadSettings:
         "sample",
         "where articles come from",
         choices=(
-            *("sample", "random", "titles", "category", "dump", "jsonl", "cirrus"),
+            *("sample", "random", "titles", "category", "content", "dump", "jsonl", "cirrus"),
             *("csv", "parquet", "folder"),
         ),
     )
     input: str = setting(
         "",
-        "file (dump: an XML export of a wiki; jsonl, titles, cirrus, csv, parquet), folder (of "
-        ".txt files; parquet), address (cirrus) or name (category) to read",
+        "file (dump: an XML export of a wiki; jsonl, titles, cirrus, csv, parquet), folder (dump, "
+        "parquet; of .txt files), address (content, cirrus) or name (category; content: of a "
+        "wiki's database, such as enwiki) to read",
         metavar="INPUT",
     )
     output: str = setting("articles", "article store to add to", metavar="DIR")
     limit: int | None = setting(None, "at most this many articles", metavar="N")
     language: str = setting(
         DEFAULT_LANGUAGE, "language of the Wikipedia, or of texts that do not say", metavar="CODE"
+    )
+    date: str = setting(
+        "", "date of the dump (content); default: the newest that is complete", metavar="DATE"
+    )
+    titles: str = setting(
+        "", "take only the titles in this file, one a line (content, dump)", metavar="FILE"
+    )
+    category: str = setting(
+        "",
+        "take only articles whose text names this category, or one of A|B|C (content, dump)",
+        metavar="NAME",
+    )
+    keep_files: bool = setting(
+        False, "keep the files of a dump in DIR/files when they are read (content, cirrus)"
+    )
+    connections: int = setting(
+        1, "files of a dump to download at a time, at most 3 (content, cirrus)", metavar="N"
     )
     text_column: str = setting(
         "",
@@ -134,8 +153,13 @@ class DownloadSettings:
     @property
     def is_live(self) -> bool:
         """Whether the source is on the network."""
+        return self.is_dump_on_server or self.source in ("random", "titles", "category")
+
+    @property
+    def is_dump_on_server(self) -> bool:
+        """Whether the source is the files of a dump on a server."""
         by_address = self.source == "cirrus" and is_address(self.input)
-        return by_address or self.source in ("random", "titles", "category")
+        return by_address or self.source == "content"
 
     @property
     def n_processes(self) -> int:

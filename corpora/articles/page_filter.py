@@ -1,10 +1,12 @@
 """Filter of pages by title and category, applied before a page is parsed."""
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from corpora.articles.page import Page
+from corpora.files import sha256_of
 
 LINK = re.compile(r"\[\[\s*([^\[\]|:\n]{1,60}):([^\[\]|\n]{1,255})[|\]]")
 
@@ -34,6 +36,11 @@ class PageFilter:
         if self.titles and page.title not in self.titles:
             return False
         return not self.categories or not self.categories.isdisjoint(categories_of(page))
+
+    def stamp(self) -> str:
+        """Return 16 hexadecimal digits that other filters do not have."""
+        fields = [sorted(self.titles), sorted(self.categories)]
+        return sha256_of(json.dumps(fields).encode())[:16]
 
 
 def categories_of(page: Page) -> set[str]:

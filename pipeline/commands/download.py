@@ -107,6 +107,12 @@ def print_status(result: dict[str, Any]) -> None:
     print(f"{result['added']:,}{of} articles from {source}{rate}")
     if result["articles"] is not None:
         print(f"in the store: {result['articles']:,}")
+    if result["of_files"]:
+        of_bytes = f" of {result['of_bytes'] / 1e6:,.1f}" if result["of_bytes"] else ""
+        print(
+            f"files: {result['files']:,} of {result['of_files']:,};"
+            f" {result['bytes_read'] / 1e6:,.1f}{of_bytes} MB read"
+        )
     if result["requests"]:
         print(f"requests: {result['requests']:,}, {result['bytes'] / 1e6:,.1f} MB")
     if result["time_left"] is not None:

@@ -2,15 +2,19 @@
 
 import logging
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from corpora import Article, ArticleStore, CorpusFormatError
+from corpora.articles.page import Skipped
 from corpora.articles.remote import is_url
-from downloader.sources import read_source, sample_path
+from corpora.articles.writer import ArticleWriter
+from downloader.sources import export_files, read_exports, read_source, sample_path
 from pipeline.downloads import tables
+from pipeline.downloads.filters import page_filter
 from pipeline.downloads.job import DownloadJob, Status
 from pipeline.downloads.one_wiki import refuse_file_of_another_wiki
 from pipeline.errors import UsageError, check_exists
@@ -25,7 +29,7 @@ SHARD, SAMPLE_SHARD = 100, 10  # Articles in a shard, which is the unit of work 
 NEEDS = {
     "titles": "a file with a title a line",
     "category": "the name of a category",
-    "dump": "the file to read",
+    "dump": "the file to read, or a folder of such files",
     "jsonl": "the file to read",
     "cirrus": "the file to read, or the address of a directory of such files",
     "csv": "the file to read",
@@ -99,12 +103,13 @@ def check(settings: DownloadSettings) -> None:
     if settings.source in ("sample", "random"):
         if settings.input:
             raise UsageError(f"--source {settings.source} takes no input: leave --input out")
-    elif not settings.input:
+    elif not settings.input and settings.source != "content":
         raise UsageError(
             f"--source {settings.source} needs {NEEDS[settings.source]}: --input INPUT"
         )
     if settings.source not in ("csv", "parquet") and (settings.text_column or settings.id_column):
         raise UsageError(f"--source {settings.source} has no columns to name")
+    _check_dump_settings(settings)
     check_least(settings, limit=1)
     if settings.depth < 0:
         raise UsageError(f"--depth must not be negative, found {settings.depth}")
@@ -123,6 +128,27 @@ def check(settings: DownloadSettings) -> None:
         live.check(settings)
 
 
+def _check_dump_settings(settings: DownloadSettings) -> None:
+    """Refuse settings of dumps that the source does not have, or that cannot be used."""
+    sources = {
+        "date": ("content",),
+        "titles": ("content", "dump"),
+        "category": ("content", "dump"),
+        "keep_files": ("content", "cirrus"),
+    }
+    for name, those in sources.items():
+        if getattr(settings, name) and settings.source not in those:
+            raise UsageError(
+                f"--{name.replace('_', '-')} is a setting of --source {' and '.join(those)}, not"
+                f" of --source {settings.source}"
+            )
+    if settings.date and not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", settings.date):
+        raise UsageError(f"--date must be a date such as 2026-09-01, found {settings.date!r}")
+    if settings.titles:
+        check_exists(settings.titles)
+    page_filter(settings)
+
+
 def _check_file(settings: DownloadSettings) -> None:
     if settings.source not in ("titles", "dump", "jsonl", "cirrus", *tables.SOURCES):
         return
@@ -133,6 +159,8 @@ def _check_file(settings: DownloadSettings) -> None:
             )
     else:
         check_exists(settings.input)
+        if settings.source == "dump":
+            export_files(Path(settings.input))
         if settings.source in tables.SOURCES:
             tables.table_of(settings)  # a column that is not there is told at once
 
@@ -142,34 +170,23 @@ def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:
     shard_size = SAMPLE_SHARD if settings.source == "sample" else SHARD
     store = ArticleStore(settings.output, shard_size)
     refuse_file_of_another_wiki(settings.source, store, path)
-    size = Path(path).stat().st_size if Path(path).is_file() else None
-    with Progress("articles", size, "B") as progress:
-        read = 0
+    with store.writer() as writer, Progress("articles", _size_of(settings, path), "B") as progress:
+        read = n_read = 0
 
         def progress_bytes(total: int) -> None:
             nonlocal read
             progress.update(total - read)
             read = total
 
-        articles = read_source(
-            settings.source,
-            path,
-            limit=settings.limit,
-            language=settings.language,
-            n_processes=settings.n_processes,
-            progress_bytes=progress_bytes,
-        )
-        n_read = 0
-
-        def counted() -> Iterator[Article]:
-            nonlocal n_read
-            for article in articles:
-                n_read += 1
-                if n_read % SHARD == 0:
-                    status.update(n_read, bytes=read)
-                yield article
-
-        added = store.append(counted())
+        for found in islice(_read(settings, path, writer, progress_bytes), settings.limit):
+            n_read += 1
+            if n_read % SHARD == 0:
+                status.update(n_read, bytes=read)
+            if isinstance(found, Article):
+                writer.add(found)
+                if writer.n_pending >= shard_size:
+                    writer.commit()
+    added = writer.n_added
     status.update(n_read, bytes=read)
     return {
         "output": settings.output,
@@ -177,6 +194,41 @@ def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:
         "already_there": n_read - added,
         "articles": len(store),
     }
+
+
+def _read(
+    settings: DownloadSettings,
+    path: str,
+    writer: ArticleWriter,
+    progress_bytes: Callable[[int], None],
+) -> Iterator[Article | Skipped]:
+    """Yield the articles of files, and a mark for each that the store has, where that is known
+    before it is parsed.
+    """
+    if settings.source != "dump":
+        yield from read_source(
+            settings.source,
+            path,
+            language=settings.language,
+            n_processes=settings.n_processes,
+            progress_bytes=progress_bytes,
+        )
+        return
+    for found in read_exports(
+        Path(path),
+        n_processes=settings.n_processes,
+        known=writer.has if len(ArticleStore(settings.output)) else None,
+        wanted=page_filter(settings),
+        progress_bytes=progress_bytes,
+    ):
+        if isinstance(found, Article) or found.reason == "known":
+            yield found
+
+
+def _size_of(settings: DownloadSettings, path: str) -> int | None:
+    """Return the bytes of a file, or of the exports of a folder; None if they are not known."""
+    files = export_files(Path(path)) if settings.source == "dump" else [Path(path)]
+    return sum(file.stat().st_size for file in files) if all(map(Path.is_file, files)) else None
 
 
 def _from_table(settings: DownloadSettings, status: Status) -> dict[str, Any]:

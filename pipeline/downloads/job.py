@@ -24,7 +24,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpora import ArticleStore
 from corpora.errors import CorpusFormatError, StoreLockedError
@@ -33,6 +33,9 @@ from corpora.lock import lock_holder, writer_lock
 from pipeline.errors import BackgroundError, UsageError, exit_code_of, message_of
 from pipeline.own_process import start_module
 from pipeline.settings import DownloadSettings
+
+if TYPE_CHECKING:
+    from downloader.dump_files import FileProgress
 
 LOG_BYTES, LOG_FILES = 2**20, 3
 LOGGED = ("corpora", "downloader", "pipeline")
@@ -44,11 +47,16 @@ POLL_SECONDS = 0.1
 TAIL_LINES = 10
 
 TEXTS = ("state", "source", "input", "started", "updated", "waiting_until")
-NUMBERS = ("pid", "articles", "added", "of", "rate", "time_left", "requests", "bytes")
+NUMBERS = (
+    *("pid", "articles", "added", "of", "rate", "time_left", "requests", "bytes"),
+    *("files", "of_files", "bytes_fetched", "bytes_read", "of_bytes"),
+)
 BLANK: dict[str, Any] = dict.fromkeys((*TEXTS, *NUMBERS, "last_error"))
 BLANK |= {"requests": 0, "bytes": 0, "skipped": {}}
 """Fields of a status. `added` counts the articles of this crawl, or those read from the file;
-`articles` those in the store; `time_left` is in seconds, `rate` in articles a second."""
+`articles` those in the store; `time_left` is in seconds, `rate` in articles a second. Of a dump on
+a server, `files` of `of_files` are done; `bytes_fetched` have arrived and `bytes_read` were read of
+`of_bytes`, which is not known of all servers."""
 
 
 class DownloadJob:
@@ -240,6 +248,9 @@ class Status:
         self._lock = threading.Lock()
         self._changed, self._ended = False, threading.Event()
         self._seen: list[tuple[float, int]] = []
+        self._seen_bytes: list[tuple[float, int]] = []
+        self.files: FileProgress | None = None
+        """Files of a dump that are fetched and read, if there are any."""
         self.fields: dict[str, Any] = BLANK | {
             "state": "running",
             "pid": os.getpid(),
@@ -253,17 +264,33 @@ class Status:
 
     def update(self, added: int, **others: Any) -> None:
         """Set the number of articles, and any other fields."""
-        now = time.monotonic()
         self.fields |= {"added": added, "waiting_until": None, **others}
-        self._seen.append((now, added))
-        while len(self._seen) > 2 and self._seen[1][0] < now - RATE_OVER:
-            self._seen.pop(0)
-        (then, before) = self._seen[0]
-        if now > then:
-            self.fields["rate"] = rate = (added - before) / (now - then)
+        rate = rate_over(self._seen, added)
+        if rate is not None:
+            self.fields["rate"] = rate
             left = (self.fields["of"] or added) - added
-            self.fields["time_left"] = left / rate if rate and self.fields["of"] else None
+            if self.fields["of"] or self.files is None:
+                self.fields["time_left"] = left / rate if rate and self.fields["of"] else None
         self._changed = True
+
+    def _look_at_files(self) -> None:
+        """Set what is known of the files of a dump, and the time left by their bytes."""
+        files = self.files
+        if files is None or not files.n_files:
+            return
+        n_read = files.done_bytes + files.read_bytes
+        found: dict[str, float | None] = {
+            "files": files.n_done,
+            "of_files": files.n_files,
+            "bytes_fetched": files.fetched_bytes,
+            "bytes_read": n_read,
+            "of_bytes": files.n_bytes,
+        }
+        rate = rate_over(self._seen_bytes, n_read or files.fetched_bytes)
+        if files.n_bytes and rate and not self.fields["of"]:
+            found["time_left"] = max(0, files.n_bytes - n_read) / rate
+        self._changed = self._changed or any(self.fields[name] != found[name] for name in found)
+        self.fields |= found
 
     def trouble(self, reason: str, wait: float) -> None:
         """Record that a request failed, and that the next follows after `wait` seconds."""
@@ -273,6 +300,7 @@ class Status:
 
     def end(self, error: BaseException | None) -> None:
         """Record how the download ended."""
+        self._look_at_files()
         self.fields |= {"time_left": None, "waiting_until": None, "state": "done"}
         if isinstance(error, KeyboardInterrupt):
             self.fields["state"] = "interrupted"
@@ -297,10 +325,26 @@ class Status:
     def _keep_saving(self) -> None:
         """Save changes regularly, also while waiting for the source."""
         while not self._ended.wait(SAVE_EVERY):
+            self._look_at_files()
             if self._changed:
                 # A full disk is reported by the code that stores articles.
                 with suppress(OSError):
                     self.save()
+
+
+def rate_over(seen: list[tuple[float, int]], n: int) -> float | None:
+    """Return how fast a number grows a second, over the last minutes; `seen` is when it was what.
+
+    None if it is the first.
+    """
+    now = time.monotonic()
+    if seen and n < seen[-1][1]:
+        seen.clear()
+    seen.append((now, n))
+    while len(seen) > 2 and seen[1][0] < now - RATE_OVER:
+        seen.pop(0)
+    then, before = seen[0]
+    return (n - before) / (now - then) if now > then else None
 
 
 def _is_sound(status: dict[str, Any]) -> bool:
@@ -318,8 +362,14 @@ def _is_sound(status: dict[str, Any]) -> bool:
 
 def as_options(settings: DownloadSettings) -> list[str]:
     """Return the command-line options that give these settings."""
-    given = asdict(settings).items()
-    return [f"--{name.replace('_', '-')}={value}" for name, value in given if value is not None]
+    options = []
+    for name, value in asdict(settings).items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            options.append(option)
+        elif value is not None and value is not False:
+            options.append(f"{option}={value}")
+    return options
 
 
 class _QuietHandler(RotatingFileHandler):

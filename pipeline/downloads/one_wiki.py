@@ -5,6 +5,7 @@ from pathlib import Path
 from corpora import ArticleStore
 from corpora.articles.attribution import site_of_address
 from corpora.articles.mediawiki_xml import read_pages
+from downloader.sources import export_files
 from pipeline.errors import UsageError
 
 
@@ -24,6 +25,8 @@ def refuse_another_wiki(store: ArticleStore, language: str, address: str) -> Non
 
 def refuse_file_of_another_wiki(source: str, store: ArticleStore, path: str) -> None:
     """Refuse a dump of another wiki, by its first page; other files name no wiki."""
+    if source == "dump" and Path(path).is_dir():
+        path = str(export_files(Path(path))[0])
     if not store.exists or not Path(path).is_file() or source == "jsonl":
         return
     if source == "cirrus":

@@ -4,21 +4,20 @@ import json
 import os
 import random
 import shutil
-import subprocess
-import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
-from corpora import ArticleStore, CorpusFormatError
+from corpora import CorpusFormatError
 from downloader import cirrus, dump_files, file_download, folder_listing
 from downloader.cirrus import CirrusShards, read_cirrus, site_of_file
 from downloader.errors import DownloadError, RefusedError, UnusableAnswerError
-from tests.downloader.hostile_server import http, serving
+from tests.downloader.folder_server import FolderServer
+from tests.downloader.hostile_server import serving
 from tests.downloader.impatient_client import PATIENT
+from tests.downloader.killed_download import run_with_kills
 
 CLIENT = PATIENT | {"patience": 20}
 FOLDER = "/other/cirrus_search_index/20260816/index_name=enwiki_content/"
@@ -33,26 +32,6 @@ HOSTILE_LINKS = [
     *("file:///etc/x-00001.json.bz2", "javascript:x-00001.json.bz2", "x" * 5000 + ".json.bz2"),
     *("é-00001.json.bz2", "x-00001.json.bz2.exe", ""),
 ]
-DOWNLOAD = """
-import json, sys
-from pathlib import Path
-from corpora import ArticleStore
-from downloader.cirrus import CirrusShards
-from downloader.http_client import PoliteClient
-from downloader.rate_limit import RateLimiter
-
-url, place = sys.argv[1], Path(sys.argv[2])
-store, state = ArticleStore(place / "store", 20), place / "state.json"
-cursor = json.loads(state.read_text()) if state.exists() else None
-known = {page_id for _, page_id in store.keys()} if store.exists else set()
-client = PoliteClient("tests", RateLimiter(place / "pace", 60_000, 10_000), patience=20)
-print("begun", flush=True)
-for batch in CirrusShards(client, url, place).batches(cursor, known.__contains__):
-    store.append(batch.articles)
-    state.with_suffix(".new").write_text(json.dumps(batch.cursor))
-    state.with_suffix(".new").replace(state)
-print("done", flush=True)
-"""
 
 
 def pair(number, words="", **fields):
@@ -76,62 +55,20 @@ def shard_of(numbers, compress=bz2.compress, n_bytes=0):
     return compress("".join(pair(n, noise(n, n_bytes)) for n in numbers).encode())
 
 
-class Site:
-    def __init__(self):
-        self.files: dict[str, bytes] = {}
-        self.pages: dict[str, bytes] = {}
-        self.asked: list[tuple[str, str]] = []  # path, Range
-        self.cut_after: list[int] = []  # bytes of the next bodies that arrive
-        self.pause = 0.0  # after each piece of 16 KiB
-        self.n_sent = 0  # pieces
-
-    def list_folder(self, folder, extra=""):
-        names = sorted({path[len(folder) :].split("/")[0] for path in self.files})
-        links = "".join(f'<a href="{name}">{name}</a> 16-Aug-2026 05:11 634M\n' for name in names)
-        self.pages[folder] = (
-            f'<html><h1>Index of {folder}</h1><pre><a href="../">../</a>\n{links}{extra}</pre>'
-        ).encode()
-
-    def add_shards(self, *contents):
-        self.files |= {FOLDER + SHARD.format(i): content for i, content in enumerate(contents)}
-        self.list_folder(FOLDER)
-
-    def n_fetches(self, name=".bz2"):
-        return sum(name in path for path, _ in self.asked)
-
-    def __call__(self, request, sock):
-        """Send a page or a file, from the start of the Range on."""
-        path, asked = unquote(request.target), request.headers.get("range", "")
-        self.asked.append((path, asked))
-        body = self.pages.get(path, self.files.get(path))
-        status = "404 Not Found" if body is None else "200 OK"
-        body = body or b""
-        headers = {"etag": f'"{len(body)}"', "content_length": str(len(body))}
-        if asked and path in self.files:
-            start = int(asked.removeprefix("bytes=").split("-")[0])
-            status = "206 Partial Content" if start < len(body) else "416 Range Not Satisfiable"
-            unit = f"{start}-{len(body) - 1}" if start < len(body) else "*"
-            headers["content_range"] = f"bytes {unit}/{len(body)}"
-            body = body[start:]
-            headers["content_length"] = str(len(body))
-        cut = self.cut_after.pop(0) if path in self.files and self.cut_after else len(body)
-        sock.sendall(http(b"", status, **headers))
-        for place in range(0, min(cut, len(body)), 1 << 14):
-            sock.sendall(body[place : min(place + (1 << 14), cut)])
-            self.n_sent += 1
-            time.sleep(self.pause)
-        return cut >= len(body)
-
-
 @pytest.fixture
 def site():
-    return Site()
+    return FolderServer()
 
 
 @pytest.fixture
 def base(site):
     with serving(site) as server:
         yield server.url
+
+
+def add_shards(site, *contents):
+    site.files |= {FOLDER + SHARD.format(i): content for i, content in enumerate(contents)}
+    site.list_folder(FOLDER)
 
 
 def remote_shards(client, url):
@@ -328,7 +265,7 @@ def test_nothing_is_taken_from_a_pipe_to_tell_its_wiki(tmp_path):
 
 @pytest.fixture
 def dump(site):
-    site.add_shards(*(shard_of(range(first, first + 100)) for first in (1, 101, 201)))
+    add_shards(site, *(shard_of(range(first, first + 100)) for first in (1, 101, 201)))
 
 
 @pytest.mark.usefixtures("dump")
@@ -371,7 +308,7 @@ def test_what_is_known_is_not_parsed_again(base, client, tmp_path, monkeypatch):
 
 
 def test_known_ids_of_another_language_do_not_count(site, base, client, tmp_path):
-    site.add_shards(bz2.compress("".join(pair(n, wiki="dewiki") for n in range(1, 21)).encode()))
+    add_shards(site, bz2.compress("".join(pair(n, wiki="dewiki") for n in range(1, 21)).encode()))
     source = CirrusShards(client, base + FOLDER, tmp_path)
     assert ids(source.batches(None, lambda _: True)) == list(range(1, 21))
 
@@ -381,7 +318,7 @@ def test_batches_are_bounded_and_say_what_is_missing(site, base, client, tmp_pat
     lines = [pair(n, "word " * 100) for n in range(1, 40)]
     lines += [pair(40, title="R", page_type="redirect"), pair(41, title="T", namespace=1)]
     lines += ['{"index": {"_id": "42"}}\n{"title": 5}\n', pair(43)]
-    site.add_shards(gzip.compress("".join(lines).encode()))
+    add_shards(site, gzip.compress("".join(lines).encode()))
     batches = list(CirrusShards(client, base + FOLDER, tmp_path).batches(None, unknown))
     assert ids(batches) == [*range(1, 40), 43]
     assert max(len(batch.articles) for batch in batches) == 4
@@ -393,7 +330,7 @@ def test_batches_are_bounded_and_say_what_is_missing(site, base, client, tmp_pat
 def test_a_long_way_through_known_pages_is_not_silent(site, base, client, tmp_path, monkeypatch):
     for module in (cirrus, dump_files):
         monkeypatch.setattr(module, "BATCH_RECORDS", 10)
-    site.add_shards(shard_of(range(1, 101)))
+    add_shards(site, shard_of(range(1, 101)))
     source = CirrusShards(client, base + FOLDER, tmp_path)
     batches = list(source.batches(None, lambda page_id: page_id > 1))
     assert ids(batches) == [1]
@@ -402,7 +339,7 @@ def test_a_long_way_through_known_pages_is_not_silent(site, base, client, tmp_pa
 
 def test_a_shard_of_which_nothing_can_be_read(site, base, client, tmp_path):
     lines = "".join(f'{{"index": {{"_id": {n}}}}}\n{{"title": 5}}\n' for n in range(1, 500))
-    site.add_shards(bz2.compress(lines.encode()))
+    add_shards(site, bz2.compress(lines.encode()))
     source = CirrusShards(client, base + FOLDER, tmp_path)
     with pytest.raises(CorpusFormatError, match=r"no document can be read.*line 200"):
         list(source.batches(None, unknown))
@@ -451,7 +388,7 @@ def test_the_same_name_at_another_address_is_another_file(site, base, client, tm
 
 
 def test_cut_connections_are_resumed_by_range(site, base, client, tmp_path):
-    site.add_shards(shard_of(range(1, 201), n_bytes=2000))
+    add_shards(site, shard_of(range(1, 201), n_bytes=2000))
     site.cut_after = [100_000, 0, 50_000]
     source = CirrusShards(client, base + FOLDER, tmp_path)
     assert ids(source.batches(None, unknown)) == list(range(1, 201))
@@ -482,7 +419,7 @@ def test_the_disk_is_not_filled(base, client, tmp_path, monkeypatch):
 
 
 def test_a_missing_shard_is_an_error_of_the_download(site, base, client, tmp_path):
-    site.add_shards(b"")
+    add_shards(site, b"")
     del site.files[FOLDER + SHARD.format(0)]
     with pytest.raises(RefusedError):
         list(CirrusShards(client, base + FOLDER, tmp_path).batches(None, unknown))
@@ -493,45 +430,11 @@ def test_nonsense_is_refused_at_once(client, tmp_path):
         CirrusShards(client, "http://127.0.0.1/", tmp_path, text="html")
 
 
-def has_bytes(directory):
-    with suppress(FileNotFoundError):
-        return any(file.stat().st_size for file in directory.glob("*.partial"))
-
-
-def run_with_kills(site, base, tmp_path, n_kills, seed):
-    """Download with `n_kills` SIGKILLs, the first within a body; return the ids in the store."""
-    rng, program = random.Random(seed), tmp_path / "download.py"
-    program.write_text(DOWNLOAD)
-    command = [sys.executable, str(program), base + FOLDER, str(tmp_path)]
-    root = Path(__file__).parents[2]
-    for n_pieces in (10, *(rng.randrange(30) for _ in range(n_kills - 1))):
-        target = site.n_sent + n_pieces
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root)
-        assert process.stdout is not None
-        process.stdout.readline()
-        while process.poll() is None and (
-            site.n_sent < target or (n_pieces == 10 and not has_bytes(tmp_path / "cirrus"))
-        ):
-            time.sleep(0.002)
-        time.sleep(rng.choice((0, 0.01, 0.1)))
-        process.kill()
-        process.wait()
-        process.stdout.close()
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=240, cwd=root
-    )
-    assert done.stdout == "begun\ndone\n", done.stderr
-    store = ArticleStore(tmp_path / "store")
-    store.verify()
-    assert list((tmp_path / "cirrus").iterdir()) == []
-    return sorted(article.page_id for article in store)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_kills", "seed"), [(2, 1), (30, 2)])
 def test_kills_lose_nothing_and_double_nothing(site, base, tmp_path, n_kills, seed):
-    site.add_shards(*(shard_of(range(i, i + 100), n_bytes=3000) for i in (1, 101, 201)))
+    add_shards(site, *(shard_of(range(i, i + 100), n_bytes=3000) for i in (1, 101, 201)))
     site.pause = 0.01  # 20 pieces a shard
-    assert run_with_kills(site, base, tmp_path, n_kills, seed) == list(range(1, 301))
+    assert sorted(run_with_kills(site, base + FOLDER, tmp_path, n_kills, seed)) == [*range(1, 301)]
     resumed = [asked for path, asked in site.asked if path.endswith(".bz2") and asked]
     assert resumed  # by Range, where a kill came in the middle of a body

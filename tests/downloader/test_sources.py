@@ -4,7 +4,11 @@ import sys
 import pytest
 
 from corpora import ArticleStore, CorpusFormatError
-from downloader.sources import SampleMissingError, read_source, sample_path
+from corpora.articles.article import Article
+from corpora.articles.page import Skipped
+from corpora.articles.page_filter import PageFilter
+from downloader.sources import SampleMissingError, read_exports, read_source, sample_path
+from tests.downloader.content_dump import articles_of, exports
 from tests.pipeline.support import finish, spawn, write_dump, write_jsonl
 
 EARLY_END = """
@@ -91,3 +95,31 @@ def test_an_early_end_leaves_no_workers_and_does_not_hang(tmp_path, end):
     program.write_text(EARLY_END.format(end=end))
     done = finish(spawn(cwd=tmp_path, program=[sys.executable, str(program)]))
     assert (done.code, done.out) == (0, "0\n0\n0\n"), done.err
+
+
+def test_the_exports_of_a_folder_in_the_order_of_their_pages(tmp_path):
+    files = exports(4)
+    shuffled = dict(zip(("p9p10", "p11p99", "p100p200", "p1000p2000"), files.values(), strict=True))
+    for pages, content in shuffled.items():
+        (tmp_path / f"enwiki-2026-09-01-{pages}.xml.bz2").write_bytes(content)
+    (tmp_path / "SHA256SUMS").write_text("no export")
+    (tmp_path / "x.xml.7z").write_text("none that is read")
+    expected = list(articles_of(*files.values()))
+    told = []
+    assert list(read_source("dump", str(tmp_path), progress_bytes=told.append)) == expected
+    assert told == sorted(told)
+    assert told[-1] == sum(map(len, files.values()))
+    assert list(read_source("dump", str(tmp_path), n_processes=2)) == expected
+    known = {("en", article.page_id) for article in expected[::2]}
+    wanted = PageFilter.of(article.title for article in expected[:9])
+    found = list(read_exports(tmp_path, known=lambda *key: key in known, wanted=wanted))
+    assert [each for each in found if isinstance(each, Article)] == expected[1:9:2]
+    assert [each.page for each in found if isinstance(each, Skipped)] == [
+        article.title for article in expected[:9:2]
+    ]
+
+
+def test_a_folder_without_exports(tmp_path):
+    (tmp_path / "README").write_text("none")
+    with pytest.raises(CorpusFormatError, match="no XML export"):
+        list(read_source("dump", str(tmp_path)))

@@ -1,0 +1,27 @@
+"""Filters of the pages of a dump, from the settings."""
+
+from pathlib import Path
+
+from corpora.articles.page_filter import PageFilter
+from downloader.titles import read_lines, title_in
+from pipeline.errors import UsageError
+from pipeline.settings import DownloadSettings
+
+
+def page_filter(settings: DownloadSettings) -> PageFilter | None:
+    """Return the filter for `titles` and `category`; None if every article is taken.
+
+    Raises OSError or CorpusFormatError if the file of titles cannot be read; UsageError if it names
+    no title, or the category is empty.
+    """
+    titles = [title for line in _lines(settings.titles) if (title := title_in(line))]
+    if settings.titles and not titles:
+        raise UsageError(f"--titles {settings.titles}: there is no title in this file")
+    categories = [name.strip() for name in settings.category.split("|") if name.strip()]
+    if settings.category and not categories:
+        raise UsageError(f"--category names no category: {settings.category!r}")
+    return PageFilter.of(titles, categories) if titles or categories else None
+
+
+def _lines(path: str) -> list[str]:
+    return list(read_lines(Path(path))) if path else []

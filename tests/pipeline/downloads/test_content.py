@@ -1,0 +1,129 @@
+import json
+import os
+import signal
+from functools import partial
+
+import pytest
+
+from corpora import ArticleStore
+from tests.downloader.content_dump import BASE, DATE, WIKI, add_dump, articles_of, exports
+from tests.downloader.folder_server import FolderServer
+from tests.downloader.hostile_server import serving
+from tests.pipeline.support import call, spawn, wait_until
+
+FAST = ("--requests-per-minute", 100_000, "--patience", 0.5)
+
+
+@pytest.fixture
+def site():
+    site = FolderServer()
+    add_dump(site, exports(4))
+    return site
+
+
+@pytest.fixture
+def wiki(site):
+    with serving(site) as server:
+        yield f"{server.url}{BASE}{WIKI}/"
+
+
+@pytest.fixture(autouse=True)
+def _own_pace(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def expected():
+    return list(articles_of(*exports(4).values()))
+
+
+def stored(directory):
+    store = ArticleStore(directory / "articles")
+    store.verify()
+    return list(store)
+
+
+def download(wiki, *argv, cwd):
+    return call("download", "--source", "content", wiki, *FAST, *argv, cwd=cwd)
+
+
+def test_a_wiki_into_a_store(site, wiki, tmp_path):
+    done = download(wiki, "--json", "--threads", 1, cwd=tmp_path).succeeded().result
+    assert (done["added"], done["finished"]) == (len(expected()), True)
+    assert stored(tmp_path) == expected()
+    told = call("download", "--status", "--json", cwd=tmp_path).succeeded().result
+    n_bytes = sum(map(len, exports(4).values()))
+    assert (told["files"], told["of_files"]) == (4, 4)
+    assert [told[f"bytes_{what}"] for what in ("fetched", "read")] == [n_bytes, n_bytes]
+    assert told["of_bytes"] == n_bytes
+    said = call("download", "--status", cwd=tmp_path).succeeded().out
+    assert "files: 4 of 4; 0.1 of 0.1 MB read" in said
+    again = download(wiki, "--json", cwd=tmp_path).succeeded().result
+    assert (again["added"], again["finished"]) == (0, True)
+    assert site.n_fetches() == 4
+    assert not (tmp_path / "articles" / "download" / "content").exists()
+
+
+def test_these_articles_only_and_files_that_stay(site, wiki, tmp_path):
+    chosen = expected()[5], expected()[-1]
+    titles = tmp_path / "titles.txt"
+    titles.write_text("".join(f"{article.title.replace(' ', '_')}\n" for article in chosen))
+    argv = ("--titles", titles, "--keep-files", "--date", DATE, "--connections", 2)
+    download(wiki, *argv, cwd=tmp_path).succeeded()
+    assert stored(tmp_path) == list(chosen)
+    assert len(list((tmp_path / "articles" / "files").iterdir())) == 4
+    download(wiki, "--category", "No such|Albedo", "--keep-files", cwd=tmp_path).succeeded()
+    assert site.n_fetches() == 4
+
+
+@pytest.mark.parametrize(
+    ("argv", "word"),
+    [
+        ("--source content En-Wiki", "En-Wiki"),
+        ("--source content enwiki", "--contact"),
+        ("--source content", "--contact"),
+        ("--source content --language ../x", "--language"),
+        ("--source content https://a.lovelace.io/enwiki/ --connections 4", "block"),
+        ("--source content https://a.lovelace.io/enwiki/ --connections 0", "--connections"),
+        ("--source content enwiki --date September", "--date"),
+        ("--source content enwiki --titles empty.txt", "no title"),
+        ("--source content enwiki --category |", "--category"),
+        ("--source random --date 2026-09-01", "--date is a setting of --source content"),
+        ("--source jsonl empty.txt --titles empty.txt", "--titles is a setting"),
+        ("--source dump empty.txt --keep-files", "--keep-files is a setting"),
+    ],
+)
+def test_what_cannot_be_asked_for(tmp_path, argv, word):
+    (tmp_path / "empty.txt").write_text("\n")
+    assert word in call("download", *argv.split(" "), cwd=tmp_path).failed()
+    assert not (tmp_path / "articles").exists()
+
+
+def test_refusals_are_one_line(site, wiki, tmp_path):
+    assert f"complete is --date {DATE}" in download(
+        wiki, "--date", "2026-07-01", cwd=tmp_path
+    ).failed(1)
+
+
+@pytest.mark.slow
+def test_a_background_download_that_is_killed_goes_on(site, wiki, tmp_path):
+    add_dump(site, exports(4, max_page=200_000))
+    whole = list(articles_of(*exports(4, max_page=200_000).values()))
+    site.pause = 0.1
+    argv = ("download", "--source", "content", wiki, *FAST)
+    for n_files in (1, 2):
+        process = spawn(*argv, cwd=tmp_path)
+        wait_until(partial(_is_done, tmp_path, n_files), 60, "it does not come so far")
+        told = call("download", "--status", "--json", cwd=tmp_path).succeeded().result
+        assert told["state"] == "running"
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert "killed" in call("download", "--status", cwd=tmp_path).succeeded().out
+    call(*argv, cwd=tmp_path).succeeded()
+    assert stored(tmp_path) == whole
+
+
+def _is_done(directory, n_files):
+    for path in (directory / "articles" / "download").glob("crawl-*.json"):
+        cursor = json.loads(path.read_text())["cursor"] or {}
+        return len(cursor.get("done", ())) >= n_files
+    return False
