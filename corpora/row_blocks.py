@@ -60,6 +60,14 @@ def tokens_of_documents(counts: sparse.csr_array[np.int32]) -> NDArray[np.int64]
     return n_tokens
 
 
+def tokens_of_words(counts: sparse.csr_array[np.int32]) -> NDArray[np.int64]:
+    """(V,) tokens of each word; equivalent to `counts.sum(axis=0)`."""
+    n_tokens = np.zeros(counts.shape[1], dtype=np.int64)
+    for _, block in row_blocks(counts):
+        n_tokens += block.sum(axis=0)
+    return n_tokens
+
+
 def is_canonical(counts: sparse.csr_array[Any]) -> bool:
     """Whether the entries of each row are sorted, without duplicates."""
     return all(block.has_canonical_format for _, block in row_blocks(counts))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from corpora.row_blocks import is_canonical, row_blocks, smallest
+from corpora.row_blocks import is_canonical, smallest, tokens_of_words
 from models.arrays import Bools
 
 FINITE = {True: "whole numbers: found NaN, infinity or a fraction", False: "finite"}
@@ -91,6 +91,7 @@ def canonical_counts(counts: sparse.csr_array, owner: str) -> sparse.csr_array:
 
 def whole_numbers(counts: sparse.csr_array, seed: int | list[int] | None = 0) -> sparse.csr_array:
     """Return counts (D, V) as int32, fractions rounded up with the probability of their remainder.
+    Those that are int32 share memory with `counts`: mapped ones stay on disk.
 
     The random numbers, one for each entry in CSR order, are of `seed`; with None each document's
     are of its own content, whatever other documents there are. Raises ValueError above 2³¹ - 1.
@@ -98,10 +99,10 @@ def whole_numbers(counts: sparse.csr_array, seed: int | list[int] | None = 0) ->
     data = counts.data
     if data.dtype.kind == "f" and (data != (whole := np.floor(data))).any():
         data = whole + (_uniform(counts, seed) < data - whole)
-    if len(data) and data.max() > np.iinfo(np.int32).max:
+    if data.dtype != np.int32 and len(data) and data.max() > np.iinfo(np.int32).max:
         raise ValueError(f"a count of {data.max():g} is more than a corpus can hold")
-    arrays = (data.astype(np.int32), counts.indices, counts.indptr)
-    return sparse.csr_array(arrays, shape=counts.shape)
+    arrays = (data.astype(np.int32, copy=False), counts.indices, counts.indptr)
+    return sparse.csr_array(arrays, shape=counts.shape, copy=False)
 
 
 def _uniform(counts: sparse.csr_array, seed: int | list[int] | None) -> NDArray[Any]:
@@ -133,7 +134,4 @@ def _frequency(counts: sparse.csr_array) -> NDArray[Any]:
     """Return the total count (V,) of each word."""
     if counts.dtype.kind not in "iu":  # sums of fractions depend on their order
         return np.asarray(counts.sum(axis=0)).ravel()
-    frequency = np.zeros(counts.shape[1], dtype=np.int64)
-    for _, block in row_blocks(counts):
-        frequency += block.sum(axis=0)
-    return frequency
+    return tokens_of_words(counts)

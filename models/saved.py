@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import zipfile
 import zlib
@@ -129,14 +128,15 @@ def read_arrays(
     Raises ModelFormatError if the file is of another kind, damaged (each array has a checksum), or
     of a newer version.
     """
-    data = Path(path).read_bytes()
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(arrays.pop("header").tobytes())
-        found, version, names = header["format"], int(header["version"]), header.pop("arrays", [])
-    except DAMAGE as error:
-        raise ModelFormatError(f"{path}: not a {kind} file, or damaged: {error}") from error
+    with Path(path).open("rb") as stream:  # read array by array: a checkpoint may have gigabytes
+        try:
+            with np.load(stream, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            header = json.loads(arrays.pop("header").tobytes())
+            found, version = header["format"], int(header["version"])
+            names = header.pop("arrays", [])
+        except DAMAGE as error:
+            raise ModelFormatError(f"{path}: not a {kind} file, or damaged: {error}") from error
     if found != kind:
         raise ModelFormatError(f"{path}: expected a {kind} file, found a {found}")
     if version > VERSION:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from corpora.row_blocks import tokens_of_documents
 from models.arrays import Floats, Ints, Ints32
 from models.counts import frozen_words, whole_numbers
 from models.dirichlet_prior import prior_vector
@@ -126,7 +127,7 @@ class CollapsedGibbs(CompletingEstimator):
         if sampler == "auto":
             sampler = auto_sampler(self.n_topics, len(tokens.doc_of))
         n_threads = effective_n_jobs(self.n_jobs)
-        self._n_tokens: Ints = counts.sum(axis=1, dtype=np.int64)
+        self._n_tokens: Ints = tokens_of_documents(counts)
         self._tokens = tokens
         self._sweeps = GibbsSweeps(tokens, state, counts.shape[0], sampler, n_threads)
 

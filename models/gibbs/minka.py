@@ -8,6 +8,7 @@ raises their likelihood. As ψ(n + a) - ψ(a) = Σ_{i<n} 1 / (a + i), the sums o
 the numbers of documents with more than i tokens: no ψ, at a cost independent of their number.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from models.arrays import Floats, Ints32
 from models.kernel import kernel
+from models.parallel import for_blocks
 
 Ints = Ints32 | NDArray[np.int64]
 Topics = NDArray[np.uint16]
@@ -36,18 +38,29 @@ class Exceedances(NamedTuple):
         return np.asarray(np.bincount(row, terms, len(lengths)), dtype=np.float64)
 
 
-def exceedances(row: Topics, counts: Ints, n_rows: int) -> Exceedances:
+def exceedances(row: Topics, counts: Ints, n_rows: int, n_threads: int = 1) -> Exceedances:
     """Return those of counts (n, m), column j of which belongs to row `row[j]`; zeros may lack."""
-    largest = np.zeros(n_rows, dtype=np.int64)
-    raise_to_largest(row, counts, largest)
+    parts = _parts(row, counts, n_threads)
+    all_largest = np.zeros((len(parts), n_rows), dtype=np.int64)
+    for_blocks(lambda i, _: raise_to_largest(*parts[i], all_largest[i]), len(parts), 1, n_threads)
+    largest = all_largest.max(axis=0)
     start = np.concatenate(([0], np.cumsum(largest)))
-    ending = np.zeros(start[-1], dtype=np.int64)
-    count_ends(row, counts, start, ending)
+    ending = np.zeros((len(parts), start[-1]), dtype=np.int64)
+    for_blocks(lambda i, _: count_ends(*parts[i], start, ending[i]), len(parts), 1, n_threads)
     # Counts above i are those that end at i or later.
-    total = np.concatenate(([0], np.cumsum(ending)))
+    total = np.concatenate(([0], np.cumsum(ending.sum(axis=0))))
     before = total[:-1] - np.repeat(total[start[:-1]], largest)
     of_row = np.repeat(total[start[1:]] - total[start[:-1]], largest)
     return Exceedances(start, (of_row - before).astype(np.float64))
+
+
+def _parts(row: Topics, counts: Ints, n_parts: int) -> list[tuple[Topics, Ints]]:
+    """Cut counts (n, m) along their longer axis into parts, each with its part of `row`."""
+    n, m = counts.shape
+    cuts = pairwise(np.arange(n_parts + 1) * max(n, m) // n_parts)
+    if n >= m:
+        return [(row, counts[first:last]) for first, last in cuts]
+    return [(row[first:last], counts[:, first:last]) for first, last in cuts]
 
 
 @kernel

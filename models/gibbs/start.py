@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from corpora.array_file import release
 from models.arrays import Bools, Floats, Ints32
 from models.gibbs.dense import LANES, padded
 from models.gibbs.tokens import Tokens
@@ -88,6 +89,8 @@ def topics_given(
                 n_jobs=n_jobs,
             )
         )
+
+        release(counts.data, counts.indices)
 
         def draw(
             word_range: int,

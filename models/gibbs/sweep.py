@@ -87,9 +87,11 @@ class GibbsSweeps:
         """Return the numbers of documents with more than i tokens of each topic."""
         n_topics = len(self._state.alpha)
         if not self._dense:
-            return exceedances(self._doc_topics.topic, self._doc_topics.n_dk[None, :], n_topics)
+            topic, n_dk = self._doc_topics.topic, self._doc_topics.n_dk[None, :]
+            return exceedances(topic, n_dk, n_topics, self._n_threads)
         n_padded = self._n_dk.shape[1]
-        found = exceedances(np.arange(n_padded, dtype=np.uint16), self._n_dk, n_padded)
+        topic = np.arange(n_padded, dtype=np.uint16)
+        found = exceedances(topic, self._n_dk, n_padded, self._n_threads)
         return Exceedances(found.start[: n_topics + 1], found.above)
 
     def _resample(self, block: int, phase: int, n_k: Ints, priors: Priors) -> None:

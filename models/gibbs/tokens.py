@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from corpora.array_file import release
+from corpora.row_blocks import tokens_of_documents, tokens_of_words
 from models.arrays import Bools, Ints, Ints32
 from models.kernel import kernel
 
@@ -49,15 +51,17 @@ class Tokens(NamedTuple):
 
 
 def tokens_of(counts: sparse.csr_array) -> Tokens:
-    """Return the tokens of whole-number counts (D, V)."""
-    n_tokens = int(counts.data.sum())
+    """Return the tokens of whole-number counts (D, V); of mapped ones a block is in memory."""
+    of_documents, of_words = tokens_of_documents(counts), tokens_of_words(counts)
+    n_tokens = int(of_documents.sum())
     n_blocks = _n_blocks(n_tokens)
-    block_start = _cuts(np.asarray(counts.sum(axis=1), dtype=np.int64).ravel(), n_blocks)
-    word_start = _cuts(np.asarray(counts.sum(axis=0), dtype=np.int64).ravel(), n_blocks)
+    block_start = _cuts(of_documents, n_blocks)
+    word_start = _cuts(of_words, n_blocks)
     doc_of = np.empty(n_tokens, dtype=np.int32)
     words, lengths, cell_start, done = [], [], [0], 0
     for first, last in pairwise(block_start):
         by_word = counts[first:last].tocsc()
+        release(counts.data, counts.indices)
         by_word.sort_indices()
         data = by_word.data.astype(np.int64)
         n_here = int(data.sum())

@@ -57,6 +57,9 @@ logger = logging.getLogger(__name__)
 TOP_WORDS = 10
 FEW_ARTICLES = 400
 """Number up to which a core is left to the process that compiles kernels."""
+LONG_SECONDS = CHECKPOINT_SECONDS / 20
+"""Seconds that a checkpoint may take to write. Slower ones, of topics of a billion tokens, for one,
+are further apart, so that writing takes a twentieth of the time."""
 NOT_OF_MODEL = ("threads", "cluster")
 """Settings that a model's file leaves out: they do not change the model."""
 
@@ -293,6 +296,7 @@ class _Keeping:
         self.deferred = Deferred()
         self._checkpoint, self._path, self._stop_after = checkpoint, path, stop_after
         self._begun = self._saved = time.monotonic()
+        self._interval = CHECKPOINT_SECONDS
 
     def after_step(self, n_documents: int, n_passes: float) -> None:
         """Save a checkpoint if it is time; raise if training ends here."""
@@ -306,9 +310,11 @@ class _Keeping:
         if self._stop_after is not None and now - self._begun >= self._stop_after:
             self._checkpoint.save(self._path)
             raise SliceEnded(n_passes)
-        if now - self._saved > CHECKPOINT_SECONDS:
+        if now - self._saved > self._interval:
             self._checkpoint.save(self._path)
-            self._saved = now
+            self._saved = time.monotonic()
+            is_slow = max(1.0, (self._saved - now) / LONG_SECONDS)
+            self._interval = CHECKPOINT_SECONDS * is_slow
 
     def if_lost(
         self, steps: Iterator[tuple[int, float]], settings: TrainSettings

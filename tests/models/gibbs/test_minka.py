@@ -28,13 +28,18 @@ count_tables = hnp.arrays(
 
 
 @settings(deadline=None)
-@given(counts=count_tables, seed=st.integers(0, 9))
-def test_exceedances_are_how_many_counts_are_above(counts, seed):
+@given(counts=count_tables, seed=st.integers(0, 9), n_threads=st.integers(1, 3))
+def test_exceedances_are_how_many_counts_are_above(counts, seed, n_threads):
     order = np.random.default_rng(seed).permutation(counts.size)
     column = np.tile(np.arange(counts.shape[1], dtype=np.uint16), len(counts))[order]
     shuffled = counts.ravel()[order]
-    for keep in (slice(None), shuffled > 0):
-        found = exceedances(column[keep], shuffled[keep][None, :], counts.shape[1])
+    by_column = np.arange(counts.shape[1], dtype=np.uint16)
+    for row, table in (
+        (column, shuffled[None, :]),
+        (column[shuffled > 0], shuffled[shuffled > 0][None, :]),
+        (by_column, counts),
+    ):
+        found = exceedances(row, table, counts.shape[1], n_threads)
         for k, of_topic in enumerate(counts.T):
             expected = [np.count_nonzero(of_topic > i) for i in range(of_topic.max())]
             assert found.above[found.start[k] : found.start[k + 1]].tolist() == expected

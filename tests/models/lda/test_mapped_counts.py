@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from corpora import row_blocks
-from models import OnlineLDA
+from models import GibbsLDA, OnlineLDA
 from models.counts import frozen_words
 
 
@@ -60,3 +60,22 @@ def test_fractions_are_added_as_before():
     counts = sparse.csr_array(np.random.default_rng(1).random((30, 9)))
     expected = np.argsort(-counts.sum(axis=0), kind="stable")[:4]
     assert set(np.flatnonzero(frozen_words(counts, 5))) == set(expected)
+
+
+def test_sampling_holds_six_bytes_of_a_token_and_no_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(row_blocks, "ENTRIES", 10_000)
+    counts = mapped_counts(tmp_path)
+    n_tokens, n_docs = int(counts.data.sum()), counts.shape[0]
+    of_doc_topics = 4 * 16 * n_docs  # rows are padded
+    estimator = GibbsLDA(2, start="random", random_state=0, sampler="parallel-dense")
+    estimator.resume(counts[:100], None)  # compiles
+    tracemalloc.start()
+    estimator.resume(counts, None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # A copy of the counts, or of one of its arrays, would be above.
+    assert 6 * n_tokens < peak < 6 * n_tokens + of_doc_topics + counts.data.nbytes
+    in_memory = GibbsLDA(2, start="random", random_state=0, sampler="parallel-dense")
+    in_memory.resume(counts.copy(), None)
+    for mapped, known in zip(estimator._tokens, in_memory._tokens, strict=True):
+        assert np.array_equal(mapped, known)

@@ -1,10 +1,13 @@
+import tracemalloc
 from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from models import GibbsLDA, LDATopics, OnlineLDA, OnlineLDAState
 from models.saved import ModelFormatError, read_arrays, write_arrays
+from pipeline.training import train as training
 from pipeline.training.checkpoint import KIND, Checkpoint
 
 COUNTS = np.random.default_rng(0).poisson(0.5, size=(30, 12))
@@ -44,7 +47,28 @@ def test_assigned_topics_take_two_bytes_a_token(tmp_path):
     state = GibbsLDA(3, n_iter=1, random_state=1).fit(COUNTS).state_
     Checkpoint("abc", replace(state, topic_of=np.zeros(n_tokens, dtype=np.uint16))).save(path)
     assert 2 * n_tokens < path.stat().st_size < 2 * n_tokens + 10_000
+    tracemalloc.start()
     assert Checkpoint.load(path, "abc").best is None
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 2 * n_tokens < peak < 3 * n_tokens  # the file and its arrays are not both in memory
+
+
+@pytest.mark.parametrize(("seconds", "n_saved"), [(0.1, 33), (6.0, 8)])
+def test_checkpoints_that_take_long_are_rarer(tmp_path, monkeypatch, seconds, n_saved):
+    clock, saved = [0.0], []
+
+    def save(_path):
+        saved.append(clock[0])
+        clock[0] += seconds
+
+    monkeypatch.setattr(training.time, "monotonic", lambda: clock[0])
+    keeping = training._Keeping(SimpleNamespace(stopped=False, save=save), tmp_path, None)
+    while clock[0] < 1000.0:
+        clock[0] += 1.0
+        keeping.after_step(0, 0.0)
+    assert saved[0] == 31.0
+    assert len(saved) == pytest.approx(n_saved, abs=1)
 
 
 def old(path, without="", **more):
