@@ -12,7 +12,7 @@ import shutil
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -119,13 +119,20 @@ def new_directory(path: PathLike, *, replace: bool) -> Iterator[Path]:
     sync_directory(target.parent)
 
 
-def file_names(folder: Path) -> Iterator[str]:
-    """Paths of the files that are not hidden, relative to `folder`, with / between parts."""
+def file_names(
+    folder: Path, is_left_out: Callable[[Collection[str]], bool] = lambda _: False
+) -> Iterator[str]:
+    """Paths of files that are not hidden, relative to `folder`, with / between parts. Subfolders
+    are left out if `is_left_out` of the names in them.
+    """
 
     def give_up(error: OSError) -> None:
         raise error
 
     for directory, folders, files in os.walk(folder, onerror=give_up):
+        if Path(directory) != folder and is_left_out({*folders, *files}):
+            folders.clear()
+            continue
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
             if not name.startswith("."):

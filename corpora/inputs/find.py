@@ -19,12 +19,12 @@ from corpora.errors import CorpusFormatError
 from corpora.files import PathLike
 from corpora.formats import compression
 from corpora.formats.compression import without_suffix
-from corpora.formats.lines import BYTE_ORDER_MARK, LineReader
+from corpora.formats.lines import BYTE_ORDER_MARK, LineReader, shown
 from corpora.formats.registry import FORMATS, UnknownFormatError, format_of, read_corpus
-from corpora.formats.text_folder import file_names
-from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary
+from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary, is_unicode
 from corpora.inputs.csv_file import ENDINGS as CSV_ENDINGS
 from corpora.inputs.csv_file import CsvTable
+from corpora.inputs.folder_files import input_names, is_run
 from corpora.inputs.h5ad import MAGIC as HDF5_MAGIC
 from corpora.inputs.h5ad import read_h5ad, size_of
 from corpora.inputs.json_lines import ENDINGS as JSON_ENDINGS
@@ -145,7 +145,7 @@ class Input:
         if self.files:
             return self.files
         if self.path.is_dir():
-            names = sorted(file_names(self.path))
+            names = sorted(input_names(self.path))
             return tuple(self.path / name for name in names)
         words = self.vocabulary
         if not words and self.format in FORMATS and FORMATS[self.format].vocabulary == "needed":
@@ -181,6 +181,13 @@ def find_input(
         raise UnknownFormatError(f"there is no format {format!r}, only {', '.join(known)}")
     if not is_url(place) and not place.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    if not is_unicode(str(path)):
+        raise CorpusFormatError(f"the name {shown(str(path))} is not UTF-8: rename it")
+    if not is_url(place) and not (place.is_file() or place.is_dir()):
+        raise CorpusFormatError(
+            f"{path}: no regular file but a pipe, a device or the like, and input is read more than"
+            " once; store it in a file"
+        )
     name, kind = _found(place, format, vocabulary)
     asked = text_column or id_column
     if asked and (kind != "texts" or name == FOLDER):
@@ -219,6 +226,8 @@ def _found_in_folder(path: Path) -> tuple[str, Kind]:
     """
     if (path / HEADER).is_file():
         return "corpus", "counts"
+    if is_run(path):
+        raise CorpusFormatError(f"{path}: a run is no input; its counts are in {path / 'corpus'}")
     names = (name for name in (PARQUET, JSON, FOLDER, CSV) if _files_of(path, name))
     return next(names, FOLDER), "texts"
 

@@ -7,7 +7,7 @@ from corpora.articles.article import Article
 from corpora.errors import CorpusFormatError
 from corpora.files import PathLike
 from corpora.formats.compression import without_suffix
-from corpora.formats.text_folder import file_names
+from corpora.inputs.folder_files import input_names
 from corpora.inputs.rows import Row, RowReader
 
 
@@ -16,7 +16,7 @@ def table_files(path: PathLike, endings: tuple[str, ...]) -> tuple[Path, ...]:
     place = Path(path)
     if not place.is_dir():
         return (place,)
-    names = sorted(n for n in file_names(place) if without_suffix(n).lower().endswith(endings))
+    names = sorted(n for n in input_names(place) if without_suffix(n).lower().endswith(endings))
     return tuple(place / name for name in names)
 
 

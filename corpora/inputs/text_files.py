@@ -8,8 +8,9 @@ from corpora.articles.article import Article
 from corpora.errors import CorpusFormatError
 from corpora.files import PathLike
 from corpora.formats.lines import BYTE_ORDER_MARK, shown
-from corpora.formats.text_folder import file_content, file_names
+from corpora.formats.text_folder import file_content
 from corpora.formats.vocabulary_file import is_unicode
+from corpora.inputs.folder_files import input_names
 from corpora.inputs.rows import RowReader
 
 logger = logging.getLogger(__name__)
@@ -21,7 +22,7 @@ def text_files(folder: PathLike) -> tuple[Path, ...]:
     """Paths of the texts of a folder and its subfolders, in the order of their names. Raises
     OSError if a folder cannot be read.
     """
-    names = (name for name in file_names(Path(folder)) if name.lower().endswith(ENDING))
+    names = (name for name in input_names(Path(folder)) if name.lower().endswith(ENDING))
     return tuple(Path(folder, name) for name in sorted(names))
 
 

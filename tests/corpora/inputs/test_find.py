@@ -1,5 +1,6 @@
 import gzip
 import json
+import os
 import sys
 
 import pytest
@@ -152,6 +153,35 @@ def test_a_bad_csv_is_one_line_that_names_the_place(tmp_path, content, why):
 def test_what_is_nearly_right_is_told_what_to_do(tmp_path, name, content, why):
     with pytest.raises(CorpusFormatError, match=why):
         find_input(write(tmp_path / name, content))
+
+
+def test_what_commands_write_into_a_folder_is_none_of_its_texts(tmp_path):
+    write(tmp_path / "letter.txt", "a letter")
+    before = find_input(tmp_path)
+    run, store = tmp_path / "runs" / "online-25", tmp_path / "runs" / "texts-0123"
+    (run / "corpus").mkdir(parents=True)
+    for name in ("provenance.json", "settings.toml", "topics.txt", "metrics.jsonl", "bigrams.tsv"):
+        write(run / name, "none")
+    ArticleStore(store).append(before.articles())
+    assert find_input(tmp_path) == before
+    assert find_input(tmp_path).stamp() == before.stamp()
+    with pytest.raises(CorpusFormatError, match="a run is no input; its counts are in"):
+        find_input(run)
+    (run / "settings.toml").unlink()
+    with pytest.raises(CorpusFormatError, match=r"metrics\.jsonl, line 1"):
+        find_input(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="neither pipes nor such names elsewhere")
+def test_a_pipe_and_a_name_that_is_not_utf_8_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(CorpusFormatError, match="no regular file but a pipe"):
+        find_input(tmp_path / "pipe.csv")
+    name = os.fsdecode(b"caf\xe9.csv")
+    write(tmp_path / name, "text\nriver\n")
+    with pytest.raises(CorpusFormatError, match="is not UTF-8: rename it") as caught:
+        find_input(tmp_path / name)
+    str(caught.value).encode()
 
 
 def test_a_column_that_is_not_there(tmp_path):
