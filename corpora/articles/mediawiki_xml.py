@@ -2,10 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain, islice
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers.expat import ErrorString
 
 from corpora.articles.article import Article
+from corpora.articles.bzip2_blocks import (
+    BlockCheck,
+    Share,
+    UnreadableError,
+    between_marks,
+    checked,
+    shares_of,
+)
 from corpora.articles.compressed import read_chunks
 from corpora.articles.page import (
     REDIRECT,
@@ -17,8 +27,11 @@ from corpora.articles.page import (
 )
 from corpora.errors import CorpusFormatError
 from corpora.files import PathLike
-from corpora.worker_pool import ordered_map
+from corpora.worker_pool import WorkerDiedError, ordered_map
 
+PAGE = b"<page>"
+MAX_HEAD_BYTES = 1 << 24
+MAX_DEATHS = 3
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
@@ -31,17 +44,28 @@ def read_articles(
     progress_bytes: Callable[[int], None] | None = None,
 ) -> Iterator[Article | Skipped]:
     """Parse the pages of a MediaWiki XML export that `read_pages` gives, in their order, by
-    `n_processes` processes. Pages whose id is `known` are not parsed; pages that are not `wanted`
-    are left out. Worker processes may receive `wanted` as a pickle. Raises what `read_pages` does,
-    after the articles before.
+    `n_processes` processes; each reads shares of a bzip2 file. Pages whose id is `known` give no
+    article; of a file that was read in part before, they are not parsed. Pages that are not
+    `wanted` are left out. Worker processes may receive `wanted` as a pickle. Raises what
+    `read_pages` does, after the articles before, and WorkerDiedError if processes die again and
+    again at the same share.
     """
+    n_found = 0
+    if n_processes > 1 and (shares := shares_of(path, n_processes)):
+        try:
+            for found in read_shares(path, shares, n_processes, known, wanted, progress_bytes):
+                yield found
+                n_found += 1
+        except (UnreadableError, CorpusFormatError):
+            pass  # what is wrong, and whether anything is, shows when the file is read as a whole
+        else:
+            return
     failure: list[CorpusFormatError] = []
 
     def pages() -> Iterator[Page | Skipped]:
         try:
-            for page in read_pages(path, progress_bytes):
-                if wanted is not None and not wanted(page):
-                    continue
+            some = chosen(read_pages(path, progress_bytes), wanted)
+            for page in islice(some, n_found, None):
                 is_known = known is not None and known(page.page_id)
                 yield Skipped("known", page.title) if is_known else page
         except CorpusFormatError as error:
@@ -52,11 +76,105 @@ def read_articles(
         raise failure[0]
 
 
+def chosen(pages: Iterator[Page], wanted: Callable[[Page], bool] | None) -> Iterator[Page]:
+    """The pages that are wanted."""
+    return pages if wanted is None else filter(wanted, pages)
+
+
 def parsed(page: Page | Skipped) -> Article | Skipped:
     """The article of a page, or the reason why there is none."""
     if isinstance(page, Skipped):
         return page
     return page_to_article(page) or Skipped("no text", page.title)
+
+
+def read_shares(
+    path: PathLike,
+    shares: list[Share],
+    n_processes: int,
+    known: Callable[[int], bool] | None,
+    wanted: Callable[[Page], bool] | None,
+    progress_bytes: Callable[[int], None] | None,
+) -> Iterator[Article | Skipped]:
+    """What `read_articles` yields, from all shares of a file. Raises UnreadableError or
+    CorpusFormatError if something may be wrong with the file.
+    """
+    head = head_of(path)
+    total = 0  # check of the blocks since the beginning of their stream
+    n_known = 0
+    first = next(read_pages(path), None) if known is not None else None
+    if known is not None and first is not None and known(first.page_id):
+        find = partial(titles_in, head=head, wanted=wanted)
+        results = ordered_map(find, shares, n_processes, on_death=try_again)
+        for share, (titles, checks) in zip(shares, results, strict=True):
+            if not all(known(page_id) for page_id, _ in titles):
+                break
+            total = checked(total, checks)
+            yield from (Skipped("known", title) for _, title in titles)
+            n_known += 1
+            if progress_bytes is not None:
+                progress_bytes(share.end)
+        del results  # and its processes
+    shares = shares[n_known:]
+    read = partial(articles_in, head=head, wanted=wanted)
+    for share, (found, checks) in zip(
+        shares, ordered_map(read, shares, n_processes, on_death=try_again), strict=True
+    ):
+        total = checked(total, checks)
+        for page_id, title, result in found:
+            is_known = known is not None and known(page_id)
+            yield Skipped("known", title) if is_known else result
+        if progress_bytes is not None:
+            progress_bytes(share.end)
+
+
+def head_of(path: PathLike) -> bytes:
+    """The content of an export before the first page."""
+    head = b""
+    for chunk in read_chunks(path):
+        head += chunk
+        before, page, _ = head.partition(PAGE)
+        if page:
+            return before
+        if len(head) > MAX_HEAD_BYTES:
+            break
+    raise UnreadableError
+
+
+def articles_in(
+    share: Share, head: bytes, wanted: Callable[[Page], bool] | None
+) -> tuple[list[tuple[int, str, Article | Skipped]], list[BlockCheck]]:
+    """Ids, titles and results of the pages in a share, and the checks of its blocks."""
+    checks: list[BlockCheck] = []
+    pages = chosen(pages_of(share, head, checks), wanted)
+    return [(page.page_id, page.title, parsed(page)) for page in pages], checks
+
+
+def titles_in(
+    share: Share, head: bytes, wanted: Callable[[Page], bool] | None
+) -> tuple[list[tuple[int, str]], list[BlockCheck]]:
+    """Ids and titles of the pages in a share, and the checks of its blocks."""
+    checks: list[BlockCheck] = []
+    pages = chosen(pages_of(share, head, checks), wanted)
+    return [(page.page_id, page.title) for page in pages], checks
+
+
+def pages_of(share: Share, head: bytes, checks: list[BlockCheck]) -> Iterator[Page]:
+    """The pages that begin in a share of a file with this head; its checks are appended."""
+    content = between_marks(share, PAGE, b"</mediawiki>", checks)
+    first = next(content, None)
+    if first is not None:
+        yield from pages_in(chain([head, first], content), share.path)
+
+
+def try_again(share: Share, _: str, n_deaths: int) -> Share:
+    """The share whose process died, for another; the third time WorkerDiedError is raised."""
+    if n_deaths < MAX_DEATHS:
+        return share
+    raise WorkerDiedError(
+        f"{n_deaths} worker processes ended while they read bytes {share.start:,} to {share.end:,}"
+        f" of {share.path}; if the system ran out of memory, use fewer processes"
+    )
 
 
 def read_pages(
@@ -69,10 +187,15 @@ def read_pages(
     export, is damaged or incomplete, or declares a document type, as entity bombs must, after the
     pages before.
     """
+    yield from pages_in(read_chunks(path, progress_bytes), path)
+
+
+def pages_in(chunks: Iterator[bytes], path: PathLike) -> Iterator[Page]:
+    """The pages in the content of an export, see `read_pages`."""
     site = Site()
     root: Element | None = None
     page: Element | None = None
-    for event, element in read_events(path, progress_bytes):
+    for event, element in read_events(chunks, path):
         name = local_name(element)
         if root is None:
             root = element
@@ -95,12 +218,9 @@ def read_pages(
             root.clear()
 
 
-def read_events(
-    path: PathLike, progress_bytes: Callable[[int], None] | None
-) -> Iterator[tuple[str, Element]]:
-    """The starts and ends of the elements of an XML file."""
+def read_events(chunks: Iterator[bytes], path: PathLike) -> Iterator[tuple[str, Element]]:
+    """The starts and ends of the elements in the content of an XML file."""
     parser: XMLPullParser[Element] = XMLPullParser(("start", "end"))
-    chunks = read_chunks(path, progress_bytes)
     line = 1
     chunk = next(chunks, b"")
     before, doctype, name = chunk.upper().partition(b"<!DOCTYPE")

@@ -189,7 +189,9 @@ def hidden_links(text: str, hidden: re.Pattern[str]) -> Iterator[tuple[int, int]
     position = 0
     while first := hidden.search(text, position):
         position = start = first.start()
-        before = len(text[:start].rstrip("["))
+        before = start
+        while before and text[before - 1] == "[":
+            before -= 1
         if (start - before) % 2:  # the brackets before it pair up with its own
             position += 1
             continue

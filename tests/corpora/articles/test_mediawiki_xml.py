@@ -1,5 +1,6 @@
 import bz2
 import gzip
+import io
 import lzma
 import tracemalloc
 from importlib import resources
@@ -9,10 +10,19 @@ import numpy as np
 import pytest
 
 from corpora import errors
+from corpora.articles import mediawiki_xml
 from corpora.articles.article import Article
-from corpora.articles.mediawiki_xml import read_articles, read_pages
+from corpora.articles.bzip2_blocks import Share, checked, read_blocks
+from corpora.articles.mediawiki_xml import (
+    head_of,
+    pages_of,
+    read_articles,
+    read_pages,
+    try_again,
+)
 from corpora.articles.page import Skipped, page_to_article
 from corpora.articles.page_filter import PageFilter
+from corpora.worker_pool import WorkerDiedError
 
 NAME = "dump.xml"
 SITEINFO = """<siteinfo><sitename>Wikipedia</sitename><dbname>skwiki</dbname>
@@ -176,6 +186,101 @@ def test_pages_that_are_not_wanted_are_left_out(write):
         found = list(read_articles(path, n_processes=n_processes, known=(3).__eq__, wanted=wanted))
         assert [each.title for each in found if isinstance(each, Article)] == ["A", "D"]
         assert found[1] == Skipped("known", "C")
+
+
+def noisy_export(n=900):
+    """Export of about 600 kB when compressed, in blocks of 100 kB, so that processes share it."""
+    pages = (
+        page(str(i), i + 1, revisions=revision(noise(2 * i) + noise(2 * i + 1))) for i in range(n)
+    )
+    return export(*pages).encode()
+
+
+def noise_of_any_size(seed):
+    rng = np.random.default_rng(seed)
+    return rng.bytes(int(rng.integers(1, 2000))).hex()
+
+
+@pytest.mark.parametrize("size", [50_000, 77_777, 200_001, 10**6])
+def test_each_page_is_in_one_share(write, size):
+    pages = [page(str(i), revisions=revision(noise_of_any_size(i))) for i in range(500)]
+    pages[200] = page("200", revisions=revision("".join(map(noise_of_any_size, range(600, 900)))))
+    data = export(*pages).encode()
+    streams = [bz2.compress(part, 1) for part in (data[:90_000], data[90_000:123_456])]
+    path = write(b"".join([*streams, bz2.compress(b""), bz2.compress(data[123_456:], 1)]))
+    found, total = [], 0
+    for start in range(0, path.stat().st_size, size):
+        checks = []
+        share = Share(str(path), start, start + size)
+        found += [one.title for one in pages_of(share, head_of(path), checks)]
+        total = checked(total, checks)
+    assert found == [str(i) for i in range(500)]
+    assert total == 0
+
+
+def no_second_reading(*_):
+    raise AssertionError
+
+
+def test_any_number_of_processes(write, monkeypatch):
+    path = write(bz2.compress(noisy_export(), 1))
+    alone, told = list(read_articles(path)), []
+    monkeypatch.setattr(mediawiki_xml, "read_pages", no_second_reading)
+    assert list(read_articles(path, n_processes=2, progress_bytes=told.append)) == alone
+    assert len(alone) == 900
+    assert len(told) > 1
+    assert (told, told[-1]) == (sorted(told), path.stat().st_size)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        range(1, 800),
+        pytest.param(range(1, 901), marks=pytest.mark.slow),
+        pytest.param([5, 30, 800], marks=pytest.mark.slow),
+    ],
+)
+def test_known_pages_with_processes(write, known):
+    path = write(bz2.compress(noisy_export(), 1))
+    found = list(read_articles(path, n_processes=2, known=lambda number: number in known))
+    assert found == list(read_articles(path, known=lambda number: number in known))
+    assert sum(isinstance(one, Skipped) for one in found) == len(known)
+
+
+def without_a_block(data):
+    with io.BytesIO(data) as file:
+        _, second, third = [block.bit for block in read_blocks(file)][:3]
+    bits = f"{int.from_bytes(data, 'big'):0{8 * len(data)}b}"
+    kept = bits[:second] + bits[third:]
+    return int(kept.ljust(-(-len(kept) // 8) * 8, "0"), 2).to_bytes(-(-len(kept) // 8), "big")
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda data: data[: len(data) * 4 // 5],
+        pytest.param(lambda data: data[:-4], marks=pytest.mark.slow),
+        pytest.param(lambda data: data[:-5] + b"\0" + data[-4:], marks=pytest.mark.slow),
+        lambda data: data[:300_000] + bytes(40) + data[300_040:],
+        without_a_block,
+    ],
+)
+def test_damage_shows_with_processes_as_without(write, harm):
+    path = write(harm(bz2.compress(noisy_export(), 1)))
+    assert read_until_error(path, n_processes=2) == read_until_error(path)
+
+
+@pytest.mark.slow
+def test_what_follows_the_last_stream_is_left_out(write):
+    path = write(bz2.compress(noisy_export(), 1) + b"garbage" * 9)
+    assert list(read_articles(path, n_processes=2)) == list(read_articles(path))
+
+
+def test_a_share_whose_process_dies_is_read_again():
+    share = Share("dump.bz2", 10, 20)
+    assert try_again(share, "", 2) is share
+    with pytest.raises(WorkerDiedError, match=r"bytes 10 to 20 of dump\.bz2"):
+        try_again(share, "", 3)
 
 
 def read_until_error(path, **options):
