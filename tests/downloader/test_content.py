@@ -284,6 +284,16 @@ def test_cut_connections_are_resumed_by_range(site, files, source):
     assert any(asked for path, asked in site.asked if path.endswith(".bz2"))
 
 
+def test_a_file_that_changes_on_its_way_is_begun_anew(site, files, source):
+    name = list(files)[2]
+    site.instead[folder_of() + name] = [files[name][:-9] + b"x" * 9]
+    site.cut_after = [10**6] * 3 + [20_000]
+    found = source(n_ahead=0).batches(None, unknown)
+    assert articles_in(found) == list(articles_of(*files.values()))
+    ranges = [asked for path, asked in site.asked if path.endswith(name)]
+    assert ranges == ["", "bytes=20000-"]
+
+
 def test_a_file_that_vanishes(site, files, source):
     add_dump(site, exports(2, date=OLD), date=OLD)
     third = list(files)[2]

@@ -1,5 +1,6 @@
 """A real MediaWiki, undisturbed, behind a proxy that serves faults, and crawled by the killed."""
 
+import bz2
 import json
 import random
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 from corpora import ArticleStore
 from downloader.category import Category
+from downloader.content import ContentFiles, place_of
 from downloader.crawl import crawl
 from downloader.http_client import PoliteClient, user_agent
 from downloader.mediawiki_api import MediaWikiApi
@@ -17,8 +19,11 @@ from downloader.random_pages import RandomPages
 from downloader.rate_limit import RateLimiter
 from downloader.sources import read_source
 from downloader.titles import Titles
+from tests.downloader.content_dump import BASE, DATE, add_dump, folder_of
 from tests.downloader.crawl_process import COMMAND, CONTACT
 from tests.downloader.fault_proxy import FAULTS, FaultProxy, Settings, check_manners
+from tests.downloader.folder_server import FolderServer
+from tests.downloader.hostile_server import serving
 from tests.downloader.impatient_client import SmallJitter
 from tests.downloader.mediawiki import (
     EMPTY,
@@ -79,13 +84,13 @@ def crawled(source, directory):
     return list(store), skipped
 
 
-def check_articles(articles, expected, sample, wiki):
+def check_articles(articles, expected, sample, wiki, license_name="CC BY-SA 4.0"):
     found = {article.title: article for article in articles}
     assert sorted(article.title for article in articles) == sorted(expected)
     for title, dumped in sample.items():
         live = found[title]
         assert (live.text, live.timestamp) == (dumped.text, dumped.timestamp)
-        assert (live.language, live.license) == ("en", "CC BY-SA 4.0")
+        assert (live.language, live.license) == ("en", license_name)
     for title in STRANGE_TITLES:
         assert found[title].text.startswith(f"{title} is a page with a link and a sentence.")
     rows = wiki.select(
@@ -118,6 +123,35 @@ def test_every_article_arrives_once_and_as_the_dump_has_it(wiki, tmp_path, sampl
     n_parts = 12  # more than three batches take, because this wiki cuts them into parts
     assert api.client.n_requests <= 1 + n_lists + n_parts
     assert api.client.n_retries == 0
+
+
+@pytest.mark.parametrize("n_ahead", [0, 2])
+def test_its_own_export_arrives_through_the_content_source(
+    wiki, tmp_path, sample, expected, n_ahead
+):
+    [[last]] = wiki.select("SELECT max(page_id) FROM page")
+    starts = range(1, last + 1, 60)
+    files = {}
+    for start in starts:
+        end = min(start + 59, last)
+        limits = ("--start", start, "--end", end + 1)
+        xml = wiki.php("dumpBackup.php", "--current", "--quiet", *limits)
+        files[f"loopbackwiki-{DATE}-p{start}p{end}.xml.bz2"] = bz2.compress(xml.encode())
+    site = FolderServer()
+    add_dump(site, files, "loopbackwiki")
+    site.cut_after = [10**6, 10_000, 0]
+    site.instead = {folder_of("loopbackwiki") + name: [b"wrong"] for name in list(files)[1:2]}
+    with serving(site) as server:
+        limiter = RateLimiter(tmp_path / "pace", 1e6, 10**6)
+        client = PoliteClient(user_agent(CONTACT), limiter, rng=SmallJitter(), patience=120)
+        place = place_of(f"{server.url}{BASE}loopbackwiki/")
+        source = ContentFiles([client], place, tmp_path, n_ahead=n_ahead)
+        articles, skipped = crawled(source, tmp_path)
+        client.close()
+    check_articles(articles, expected, sample, wiki, "")  # which exports do not tell
+    assert [article.page_id for article in articles] == sorted(a.page_id for a in articles)
+    assert TEMPLATE_ONLY in skipped["no text"]
+    assert len(files) > 3
 
 
 def test_the_wiki_describes_itself(wiki, tmp_path):

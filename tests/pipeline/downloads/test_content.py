@@ -1,6 +1,7 @@
 import json
 import os
 import signal
+import time
 from functools import partial
 
 import pytest
@@ -9,6 +10,7 @@ from corpora import ArticleStore
 from tests.downloader.content_dump import BASE, DATE, WIKI, add_dump, articles_of, exports
 from tests.downloader.folder_server import FolderServer
 from tests.downloader.hostile_server import serving
+from tests.downloader.killed_download import has_bytes
 from tests.pipeline.support import call, spawn, wait_until
 
 FAST = ("--requests-per-minute", 100_000, "--patience", 0.5)
@@ -104,6 +106,36 @@ def test_refusals_are_one_line(site, wiki, tmp_path):
     ).failed(1)
 
 
+def test_a_folder_of_files_goes_the_same_way(tmp_path):
+    (tmp_path / "dump").mkdir()
+    for name, content in exports(4).items():
+        (tmp_path / "dump" / name).write_bytes(content)
+    argv = ("download", "--source", "dump", "dump", "--json")
+    some = call(*argv, "--limit", 7, cwd=tmp_path).succeeded().result
+    assert (some["added"], some["already_there"]) == (7, 0)
+    rest = call(*argv, "--threads", 2, cwd=tmp_path).succeeded().result
+    assert (rest["added"], rest["already_there"]) == (len(expected()) - 7, 7)
+    assert stored(tmp_path) == expected()
+    again = call(*argv, "--limit", 9, cwd=tmp_path).succeeded().result
+    assert (again["added"], again["already_there"]) == (0, 9)
+
+
+def test_a_folder_is_filtered_and_of_one_wiki(tmp_path):
+    (tmp_path / "dump").mkdir()
+    for name, content in exports(2).items():
+        (tmp_path / "dump" / name).write_bytes(content)
+    chosen = [article for article in expected() if article.title.startswith("A")][:3]
+    (tmp_path / "titles.txt").write_text("".join(f"{article.title}\n" for article in chosen))
+    argv = ("download", "--source", "dump", "dump")
+    call(*argv, "--titles", "titles.txt", cwd=tmp_path).succeeded()
+    assert stored(tmp_path) == chosen
+    other = ArticleStore(tmp_path / "other")
+    other.append([type(chosen[0])(1, 1, "T", "http://other.test/T", "", "en", "", "Text.")])
+    assert "other.test" in call(*argv, "--output", "other", cwd=tmp_path).failed()
+    (tmp_path / "empty").mkdir()
+    assert "no XML export" in call("download", "--source", "dump", "empty", cwd=tmp_path).failed(3)
+
+
 @pytest.mark.slow
 def test_a_background_download_that_is_killed_goes_on(site, wiki, tmp_path):
     add_dump(site, exports(4, max_page=200_000))
@@ -127,3 +159,22 @@ def _is_done(directory, n_files):
         cursor = json.loads(path.read_text())["cursor"] or {}
         return len(cursor.get("done", ())) >= n_files
     return False
+
+
+@pytest.mark.slow
+def test_a_download_is_stopped_while_a_file_arrives(site, wiki, tmp_path):
+    add_dump(site, exports(2, max_page=200_000))
+    site.pause = 0.3
+    process = spawn("download", "--source", "content", wiki, *FAST, cwd=tmp_path)
+    files = tmp_path / "articles" / "download" / "content"
+    wait_until(partial(has_bytes, files), 60, "nothing arrives")
+    began = time.monotonic()
+    told = call("download", "--stop", "--json", cwd=tmp_path).succeeded().result
+    assert time.monotonic() - began < 30
+    assert (told["state"], told["stopped"]) == ("interrupted", True)
+    assert "go on" in process.communicate()[1]
+    assert process.returncode == 128 + signal.SIGTERM
+    site.pause = 0.0
+    call("download", "--source", "content", wiki, *FAST, cwd=tmp_path).succeeded()
+    assert stored(tmp_path) == list(articles_of(*exports(2, max_page=200_000).values()))
+    assert any(asked for path, asked in site.asked if path.endswith(".bz2"))
