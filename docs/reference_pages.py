@@ -296,8 +296,9 @@ PYTHON = {
         (
             *("downloader.sources", "downloader.crawl", "downloader.live"),
             *("downloader.random_pages", "downloader.titles", "downloader.category"),
-            *("downloader.cirrus", "downloader.mediawiki_api", "downloader.http_client"),
-            *("downloader.rate_limit", "downloader.errors"),
+            *("downloader.content", "downloader.cirrus", "downloader.dump_files"),
+            *("downloader.mediawiki_api", "downloader.http_client", "downloader.rate_limit"),
+            "downloader.errors",
         ),
     ),
 }

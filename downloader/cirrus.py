@@ -25,6 +25,7 @@ from corpora.articles.json_lines import string
 from corpora.articles.page import UNKNOWN_LANGUAGE, Site
 from corpora.errors import CorpusFormatError
 from corpora.worker_pool import ordered_map
+from downloader.answer import one_line
 from downloader.dump_files import BATCH_RECORDS, MAX_FILE_BYTES, DumpFiles, RemoteFile
 from downloader.errors import RefusedError
 from downloader.folder_listing import folder_of, list_folder, some
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+SEARCH_INDEX = "https://dumps.wikimedia.org/other/cirrus_search_index/"
 SHARD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,150}\.json\.(?:bz2|gz)")
 WIKI_OF_NAME = re.compile(
     r"(?:index_name=)?([a-z][a-z_]*?)(?:_(?:content|general)(?![a-z])|-[0-9]{8}-)"
@@ -261,7 +263,17 @@ def remote_shards(client: PoliteClient, url: str) -> list[tuple[str, int | None]
     name = shard_name(url)
     if name:
         return [(url, None)]
-    listing = list_folder(client, url)
+    try:
+        listing = list_folder(client, url)
+    except RefusedError as error:
+        if error.status not in {404, 410}:
+            raise
+        raise RefusedError(
+            f"{one_line(url, 200)} is not there: dumps are deleted after about four weeks, and"
+            f" those of other/cirrussearch are gone; choose a date below {SEARCH_INDEX}, or take"
+            " --source content",
+            error.status,
+        ) from error
     shards = [name for name in listing.names if SHARD_NAME.fullmatch(name)]
     if not shards:
         refuse_folder(listing.url, listing.names)
@@ -290,7 +302,7 @@ def refuse_folder(listing: str, names: list[str]) -> NoReturn:
     if not folders:
         raise RefusedError(
             f"{listing} has no .json.bz2 or .json.gz files: give the address of a folder such as"
-            " https://dumps.wikimedia.org/other/cirrus_search_index/DATE/index_name=enwiki_content/"
+            f" {SEARCH_INDEX}DATE/index_name=enwiki_content/"
         )
     raise RefusedError(
         f"{listing} has no .json.bz2 or .json.gz files, but folders: give the address of one of"

@@ -8,20 +8,21 @@ from corpora.articles.page import WIKIMEDIA_ADDRESS
 from downloader.live import BATCH_SIZE, TextForm
 from downloader.mediawiki_api import WikiInfo
 
-DUMP_BYTES = 3_200
-"""Bytes of a dump for each article: English Wikipedia's `pages-articles` had about 22 GB and 7
-million articles, and other pages that are counted with them."""
-DEPRECATED = (
-    "Wikimedia calls these dumps deprecated: if the file is gone, take the XML of this wiki from"
-    " https://dumps.wikimedia.org/other/mediawiki_content_current/"
-)
-UNPACKED_BYTES = 4.3 * DUMP_BYTES
+DUMP_BYTES = 6_600
+"""Bytes of a content dump for each article: English Wikipedia's of September 2026 had 46.4 GB, by
+its listing, and 7 million articles. The other namespaces are among them."""
+ARTICLE_BYTES = 3_200
+"""Compressed bytes of an article alone: the `pages-articles` dump had about 22 GB."""
+UNPACKED_BYTES = 4.3 * ARTICLE_BYTES
 """Bytes of an article after decompression: the same dump has about 95 GB then."""
 RECEIVED_BYTES_PER_SECOND = 5e6  # dumps.wikimedia.org limits downloads to a few MB a second
-PARSED_BYTES_PER_SECOND = 7.5e6
-"""Wikitext that `page_to_article` reads in one process, measured on the built-in sample: 106
-articles with 5.7 MB in 0.75 s. A live run parses at the same rate, between its requests."""
-SENT_BYTES = 1.3 * DUMP_BYTES
+READ_BYTES_PER_SECOND = 8e6
+"""Compressed bytes of an export that one process reads, measured on the built-in sample: 1.7 MB in
+0.21 s."""
+PARSED_BYTES_PER_SECOND = 15e6
+"""Wikitext that becomes articles in one process, measured on the same: 5.7 MB in 0.38 s. A live run
+parses at the same rate, between its requests."""
+SENT_BYTES = 1.3 * ARTICLE_BYTES
 """Bytes that a live wiki sends for an article: gzip compresses less than bzip2. The latency of the
 wiki is known from its first answer."""
 
@@ -34,7 +35,7 @@ class Estimate:
     n_requests: int
     seconds: float  # Time of the live run
     dump_seconds: float | None  # Time to download and read a dump instead; None if there is none
-    dump_address: str
+    dump_wiki: str  # Name of the wiki's database, by which its dumps are called
 
     @property
     def is_dump_faster(self) -> bool:
@@ -51,8 +52,8 @@ class Estimate:
         if self.dump_seconds is None or not self.is_dump_faster:
             return text
         return (
-            f"{text}; a dump would take about {in_words(self.dump_seconds)}: download"
-            f" {self.dump_address} and give it to --source dump --input ({DEPRECATED})"
+            f"{text}; a dump would take about {in_words(self.dump_seconds)}:"
+            f" --source content {self.dump_wiki}"
         )
 
 
@@ -80,26 +81,25 @@ def estimate(
     work = (
         info.seconds + receiving + articles_per_request * UNPACKED_BYTES / PARSED_BYTES_PER_SECOND
     )
-    address = dump_address(info) if any_articles else ""
-    downloading = info.n_articles * DUMP_BYTES / RECEIVED_BYTES_PER_SECOND
-    parsing = n_articles * UNPACKED_BYTES / PARSED_BYTES_PER_SECOND / n_processes
+    wiki = dump_wiki(info) if any_articles else ""
+    dump_bytes = info.n_articles * DUMP_BYTES
+    parsing = n_articles * UNPACKED_BYTES / PARSED_BYTES_PER_SECOND
+    reading = (dump_bytes / READ_BYTES_PER_SECOND + parsing) / n_processes
     return Estimate(
         n_articles=n_articles,
         n_requests=n_requests,
         seconds=n_requests * max(pause, work),
-        dump_seconds=downloading + parsing if address else None,
-        dump_address=address,
+        dump_seconds=max(dump_bytes / RECEIVED_BYTES_PER_SECOND, reading) if wiki else None,
+        dump_wiki=wiki,
     )
 
 
-def dump_address(info: WikiInfo) -> str:
-    """Return the address of the dump of a Wikimedia wiki; empty for other wikis."""
+def dump_wiki(info: WikiInfo) -> str:
+    """Return the name by which the dumps of a Wikimedia wiki are called; empty for other wikis."""
     if not WIKIMEDIA_ADDRESS.match(info.site.article_path):
         return ""
     name = info.database
-    if not re.fullmatch(r"[a-z0-9_]{2,60}", name):
-        return ""
-    return f"https://dumps.wikimedia.org/{name}/latest/{name}-latest-pages-articles.xml.bz2"
+    return name if re.fullmatch(r"[a-z][a-z0-9_]{1,60}", name) else ""
 
 
 def in_words(seconds: float) -> str:

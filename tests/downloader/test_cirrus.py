@@ -190,8 +190,8 @@ def test_a_folder_above_is_refused_with_what_is_in_it(site, base, client):
     site.pages["/empty/"] = b"<html>nothing"
     with pytest.raises(RefusedError, match=r"no \.json\.bz2"):
         remote_shards(client, base + "/empty")
-    with pytest.raises(RefusedError):
-        remote_shards(client, base + "/missing/")
+    with pytest.raises(RefusedError, match=r"cirrussearch are gone; choose.*/cirrus_search_index/"):
+        remote_shards(client, base + "/other/cirrussearch/current/")
 
 
 def test_several_wikis_in_one_folder_are_refused(site, base, client):
