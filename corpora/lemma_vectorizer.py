@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,7 +28,7 @@ from corpora.vocabulary import FrequenciesOfBlock, Pruning, vocabulary_from
 from corpora.worker_pool import effective_n_jobs, ordered_map
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 TEXTS_OF_BLOCK, CHARACTERS_OF_BLOCK = 500, 500_000
 """Largest numbers that a process annotates at a time."""
+OWN_NAMES = {"no_below": "min_df", "no_above": "max_df", "keep_n": "max_features"}
 BIGRAM_THRESHOLDS = {"classic": 100.0, "npmi": 0.5}
 
 
@@ -137,7 +139,8 @@ class LemmaVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         blocks = list(self._annotated(raw_documents))
         self.bigrams_ = self._bigrams_of(blocks)
         joined = map(self.bigrams_.join, blocks)
-        self.vocabulary_ = vocabulary_from(map(FrequenciesOfBlock(_always), joined), pruning)
+        with _own_names():
+            self.vocabulary_ = vocabulary_from(map(FrequenciesOfBlock(_always), joined), pruning)
         return blocks
 
     def _bigrams_of(self, blocks: Iterable[TokenBlock]) -> Bigrams:
@@ -160,7 +163,8 @@ class LemmaVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 if name == "max_features" and value is None:
                     continue
                 raise TypeError(f"{name} must be a whole number, not {value!r}")
-        return Pruning(self.min_df, self.max_df, self.max_features)
+        with _own_names():
+            return Pruning(self.min_df, self.max_df, self.max_features)
 
     def _counts(self, blocks: Iterable[TokenBlock]) -> sparse.csr_array:
         bags = BagsOfBlock(self.vocabulary_)
@@ -237,6 +241,19 @@ _loaded: dict[str, tuple[Annotator, Iterable[str]]] = {}
 """The model that was used last in this process."""
 
 
+@contextmanager
+def _own_names() -> Iterator[None]:
+    """Let errors of pruning call the settings as the vectorizer does."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error)
+        for name, own in OWN_NAMES.items():
+            message = message.replace(name, own)
+        error.args = (message,)
+        raise
+
+
 def _always(_: str) -> bool:
     return True
 
@@ -272,14 +289,19 @@ def _short(value: object) -> str:
     return " ".join(islice(repr(value).split(), 8))[:60]
 
 
-def _block_of_words(first: int, texts: Iterable[Iterable[str]]) -> TokenBlock:
+def _block_of_words(first: int, texts: Iterable[Any]) -> TokenBlock:
     """Return the words of texts, each text as one run of neighbours."""
-    numbers: dict[str, int] = {}
+    numbers: dict[Any, int] = {}
     places, start = [], [0]
     for words in texts:
+        if isinstance(words, str) or not isinstance(words, Iterable):
+            raise TypeError(f"analyzer must return a list of words, not {_short(words)}")
         listed = [numbers.setdefault(word, len(numbers)) for word in words]
         places += [*listed, BREAK] if listed else []
         start.append(len(places))
+    wrong = next((word for word in numbers if not isinstance(word, str)), None)
+    if wrong is not None:
+        raise TypeError(f"analyzer must return words, which are strings, not {_short(wrong)}")
     words = sorted(numbers)
     rank = np.empty(len(words) + 1, dtype=np.int32)
     rank[[numbers[word] for word in words]] = np.arange(len(words))
