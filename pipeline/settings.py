@@ -95,7 +95,7 @@ class DownloadSettings:
     input: str = setting(
         "",
         "file (dump: an XML export of a wiki; jsonl, titles, cirrus, csv, parquet), folder (dump, "
-        "parquet; of .txt files), address (content, cirrus) or name (category; content: of a "
+        "csv, parquet; of .txt files), address (content, cirrus) or name (category; content: of a "
         "wiki's database, such as enwiki) to read",
         metavar="INPUT",
     )
@@ -206,8 +206,8 @@ class TrainSettings:
     input: str = setting(
         "",
         "what to learn from, found by its content: an article store (also its address), a folder "
-        "of .txt files, a CSV, TSV, JSON lines or Parquet file (or a folder of Parquet files) with "
-        "a text in each row, or counts in any format that `convert` reads, or .h5ad",
+        "of .txt files, a CSV, TSV, JSON lines or Parquet file or a folder of them, with a text in "
+        "each row, or counts in any format that `convert` reads, or .h5ad",
         metavar="INPUT",
         names_input=True,
         is_positional=True,

@@ -25,7 +25,7 @@ def test_the_programs_of_the_guide_run_and_commands_take_their_runs(tmp_path):
     frame = pd.DataFrame({"review": texts, "stars": [1 + i % 5 for i in range(200)]})
     frame["key"] = [f"r{i}" for i in range(200)]
     frame["when"] = pd.date_range("2020-01-01", periods=200, freq="W")
-    assert len(PROGRAMS) == 9
+    assert len(PROGRAMS) == 10
     names = {"frame": frame[["review"]], "new_frame": frame.iloc[:3]}
     with inside(tmp_path):
         for i, program in enumerate(PROGRAMS):
