@@ -101,6 +101,17 @@ def call(*argv, cwd, stdin="", **environment):
     return Outcome(code, out.getvalue(), err.getvalue())
 
 
+def refused(code, message, *argv, cwd):
+    """A command that fails says why, and leaves the directory as it was."""
+    before = files_of(cwd)
+    outcome = call(*argv, cwd=cwd)
+    assert outcome.code == code, outcome
+    assert message in outcome.err
+    assert "Traceback" not in outcome.err
+    assert files_of(cwd) == before
+    return outcome
+
+
 def command(*argv):
     return [sys.executable, "-m", "pipeline", *map(str, argv)]
 
