@@ -16,6 +16,7 @@ import hashlib
 import logging
 import shutil
 import threading
+import time
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from corpora.articles.article import Article
 from corpora.articles.page import Skipped
 from corpora.errors import CorpusFormatError
 from corpora.files import replace
-from downloader.errors import RefusedError, UnusableAnswerError
+from downloader.errors import RefusedError, TryLaterError, UnusableAnswerError
 from downloader.live import Batch
 
 if TYPE_CHECKING:
@@ -65,26 +66,38 @@ class RemoteFile:
 
 
 class FileProgress:
-    """Files and bytes of a dump: fetched and read so far, and in all."""
+    """Files and bytes of a dump: fetched and read so far, and in all; and how long it takes.
 
-    def __init__(self) -> None:
+    `clock` returns seconds from any moment on.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.n_files = self.n_done = 0
         self.n_bytes: int | None = None
         self.done_bytes = self.read_bytes = 0
+        self._bytes_before = 0  # of files that were done at the start
+        self._clock = clock
         self._fetched: dict[str, int] = {}
+        self._fetched_since = self._read_since = clock()
 
     def start(self, files: Sequence[RemoteFile], n_done: int, done_bytes: int | None) -> None:
         """Begin with `files`, after `n_done` others that have `done_bytes`."""
         sizes = [file.n_bytes for file in files]
         self.n_files, self.n_done = n_done + len(files), n_done
-        self.done_bytes, self.read_bytes = done_bytes or 0, 0
+        self.done_bytes = self._bytes_before = done_bytes or 0
         self.n_bytes = None
         if done_bytes is not None and None not in sizes:
             self.n_bytes = done_bytes + sum(size or 0 for size in sizes)
+        self._fetched_since = self._clock()
 
     def fetched(self, file: RemoteFile, n_bytes: int) -> None:
         """Note how much of a file has arrived."""
         self._fetched[file.name] = n_bytes
+
+    def begin(self) -> None:
+        """Note that a file is going to be read."""
+        if self.done_bytes == self._bytes_before:
+            self._read_since = self._clock()
 
     def finish(self, file: RemoteFile, n_bytes: int) -> None:
         """Note that the file that was being read is done, and its size."""
@@ -95,8 +108,22 @@ class FileProgress:
 
     @property
     def fetched_bytes(self) -> int:
-        """Bytes that have arrived, those of earlier starts included."""
+        """Bytes that have arrived, without those of files that were done at the start."""
         return sum(self._fetched.copy().values())
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until all is fetched and read, whichever takes longer; None if not known."""
+        if self.n_bytes is None:
+            return None
+        n_read = self.done_bytes + self.read_bytes - self._bytes_before
+        n_all = self.n_bytes - self._bytes_before
+        ends = [
+            (n_all - n) * (self._clock() - since) / n
+            for n, since in ((self.fetched_bytes, self._fetched_since), (n_read, self._read_since))
+            if n
+        ]
+        return max(0.0, *ends) if ends else None
 
 
 class DumpFiles(ABC):
@@ -189,6 +216,7 @@ class DumpFiles(ABC):
         with self._fetches(waiting) as fetches:
             for number, file in enumerate(waiting):
                 path = fetches.take(number)
+                self.file_progress.begin()
                 try:
                     yield from self._batches_of(path, file, {**about, "done": done}, known)
                 except CorpusFormatError as error:
@@ -320,6 +348,9 @@ class Fetches:
         self._taken = 0  # Number of the file that is waited for or read
         self._begun = 0  # Files that threads have begun to download
         self._outcomes: dict[int, Path | BaseException] = {}
+        self._to_repeat: set[int] = set()
+        """Files that failed before they were taken: the disk may have space by now, and the server
+        time."""
         self._threads = [
             threading.Thread(target=self._work, args=(client,), daemon=True)
             for client in (source.clients if self._n_ahead else ())
@@ -339,9 +370,8 @@ class Fetches:
         outcome = self._outcomes.pop(number, None)
         if isinstance(outcome, Path):
             return outcome
-        if outcome is not None and not is_lack_of_space(outcome):
+        if outcome is not None and number not in self._to_repeat:
             raise outcome
-        # The file that was read when space was lacking is gone by now.
         return self._source.fetch(self._source.clients[0], self._files[number], self._is_given_up)
 
     def end(self) -> None:
@@ -384,12 +414,15 @@ class Fetches:
                 outcome = error
             with self._changed:
                 self._outcomes[number] = outcome
+                if number > self._taken and is_passing(outcome):
+                    self._to_repeat.add(number)
                 self._changed.notify_all()
 
 
-def is_lack_of_space(error: BaseException) -> bool:
-    """Whether the disk is too full for a download."""
-    return isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
+def is_passing(outcome: Path | BaseException) -> bool:
+    """Whether a download failed for a reason that may pass: a full disk, or a busy server."""
+    is_full = isinstance(outcome, OSError) and outcome.errno in {errno.ENOSPC, errno.EDQUOT}
+    return is_full or isinstance(outcome, TryLaterError)
 
 
 class PendingBatch:

@@ -248,7 +248,6 @@ class Status:
         self._lock = threading.Lock()
         self._changed, self._ended = False, threading.Event()
         self._seen: list[tuple[float, int]] = []
-        self._seen_bytes: list[tuple[float, int]] = []
         self.files: FileProgress | None = None
         """Files of a dump that are fetched and read, if there are any."""
         self.fields: dict[str, Any] = BLANK | {
@@ -265,30 +264,32 @@ class Status:
     def update(self, added: int, **others: Any) -> None:
         """Set the number of articles, and any other fields."""
         self.fields |= {"added": added, "waiting_until": None, **others}
-        rate = rate_over(self._seen, added)
-        if rate is not None:
-            self.fields["rate"] = rate
+        now = time.monotonic()
+        self._seen.append((now, added))
+        while len(self._seen) > 2 and self._seen[1][0] < now - RATE_OVER:
+            self._seen.pop(0)
+        (then, before) = self._seen[0]
+        if now > then:
+            self.fields["rate"] = rate = (added - before) / (now - then)
             left = (self.fields["of"] or added) - added
             if self.fields["of"] or self.files is None:
                 self.fields["time_left"] = left / rate if rate and self.fields["of"] else None
         self._changed = True
 
-    def _look_at_files(self) -> None:
+    def look_at_files(self) -> None:
         """Set what is known of the files of a dump, and the time left by their bytes."""
         files = self.files
         if files is None or not files.n_files:
             return
-        n_read = files.done_bytes + files.read_bytes
         found: dict[str, float | None] = {
             "files": files.n_done,
             "of_files": files.n_files,
             "bytes_fetched": files.fetched_bytes,
-            "bytes_read": n_read,
+            "bytes_read": files.done_bytes + files.read_bytes,
             "of_bytes": files.n_bytes,
         }
-        rate = rate_over(self._seen_bytes, n_read or files.fetched_bytes)
-        if files.n_bytes and rate and not self.fields["of"]:
-            found["time_left"] = max(0, files.n_bytes - n_read) / rate
+        if not self.fields["of"]:
+            found["time_left"] = files.seconds_left
         self._changed = self._changed or any(self.fields[name] != found[name] for name in found)
         self.fields |= found
 
@@ -300,7 +301,7 @@ class Status:
 
     def end(self, error: BaseException | None) -> None:
         """Record how the download ended."""
-        self._look_at_files()
+        self.look_at_files()
         self.fields |= {"time_left": None, "waiting_until": None, "state": "done"}
         if isinstance(error, KeyboardInterrupt):
             self.fields["state"] = "interrupted"
@@ -325,26 +326,11 @@ class Status:
     def _keep_saving(self) -> None:
         """Save changes regularly, also while waiting for the source."""
         while not self._ended.wait(SAVE_EVERY):
-            self._look_at_files()
+            self.look_at_files()
             if self._changed:
                 # A full disk is reported by the code that stores articles.
                 with suppress(OSError):
                     self.save()
-
-
-def rate_over(seen: list[tuple[float, int]], n: int) -> float | None:
-    """Return how fast a number grows a second, over the last minutes; `seen` is when it was what.
-
-    None if it is the first.
-    """
-    now = time.monotonic()
-    if seen and n < seen[-1][1]:
-        seen.clear()
-    seen.append((now, n))
-    while len(seen) > 2 and seen[1][0] < now - RATE_OVER:
-        seen.pop(0)
-    then, before = seen[0]
-    return (n - before) / (now - then) if now > then else None
 
 
 def _is_sound(status: dict[str, Any]) -> bool:

@@ -11,7 +11,8 @@ from downloader import file_download
 from downloader.content import BASE as WIKIMEDIA
 from downloader.content import ContentFiles, Place, place_of
 from downloader.crawl import crawl
-from downloader.errors import RefusedError, SourceError, UnusableAnswerError
+from downloader.errors import RefusedError, SourceError, TryLaterError, UnusableAnswerError
+from downloader.http_client import PoliteClient
 from tests.downloader.content_dump import (
     BASE,
     DATE,
@@ -377,19 +378,33 @@ def test_files_can_be_kept(site, files, source, tmp_path):
     assert len(list(kept.iterdir())) == 4
 
 
-def test_a_full_disk_stops_only_what_is_ahead(site, files, source, monkeypatch):
-    check, failed = file_download.check_free_space, []
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), TryLaterError("busy")])
+def test_what_fails_ahead_may_succeed_when_it_is_needed(files, source, base, monkeypatch, error):
+    fetch, failed, found = PoliteClient.fetch_file, threading.Event(), []
 
-    def full_once(path, n_bytes):
-        if threading.current_thread() is not threading.main_thread() and len(site.asked) > 5:
-            failed.append(path)
-            raise OSError(errno.ENOSPC, "full", str(path))
-        check(path, n_bytes)
+    def fail_ahead(self, url, path, *rest):
+        if not url.endswith(next(iter(files))) and not failed.is_set():
+            failed.set()
+            raise error
+        fetch(self, url, path, *rest)
 
-    monkeypatch.setattr(file_download, "check_free_space", full_once)
-    found = articles_in(source(n_ahead=1).batches(None, unknown))
-    assert found == list(articles_of(*files.values()))
-    assert failed
+    monkeypatch.setattr(PoliteClient, "fetch_file", fail_ahead)
+    for batch in source(n_ahead=1).batches(None, unknown):
+        assert failed.wait(10)
+        found.append(batch)
+    assert articles_in(found) == list(articles_of(*files.values()))
+
+
+def test_what_fails_when_it_is_needed_is_not_tried_again(files, source, monkeypatch):
+    def fail(self, url, path, *rest):
+        tried.append(url)
+        raise TryLaterError("busy")
+
+    tried = []
+    monkeypatch.setattr(PoliteClient, "fetch_file", fail)
+    with pytest.raises(TryLaterError, match="busy"):
+        list(source(n_ahead=1).batches(None, unknown))
+    assert len(set(tried)) == len(tried) <= 2
 
 
 def test_the_disk_is_not_filled(files, source, tmp_path, monkeypatch):

@@ -3,10 +3,14 @@ import os
 import signal
 import time
 from functools import partial
+from urllib.parse import urlsplit
 
 import pytest
 
 from corpora import ArticleStore
+from downloader.dump_files import FileProgress, RemoteFile
+from pipeline.downloads import job
+from pipeline.settings import DownloadSettings
 from tests.downloader.content_dump import BASE, DATE, WIKI, add_dump, articles_of, exports
 from tests.downloader.folder_server import FolderServer
 from tests.downloader.hostile_server import serving
@@ -65,6 +69,30 @@ def test_a_wiki_into_a_store(site, wiki, tmp_path):
     assert not (tmp_path / "articles" / "download" / "content").exists()
 
 
+def test_the_time_left_is_told_by_bytes(tmp_path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(job.threading.Thread, "start", lambda _: None)
+    settings = DownloadSettings(source="content", input="enwiki")
+    status = job.Status(tmp_path / "status.json", settings, ArticleStore(tmp_path / "store"))
+    files = [RemoteFile(f"u/{i}", f"{i}", f"{i}", 1000) for i in range(4)]
+    status.files = progress = FileProgress(lambda: now[0])
+    progress.start(files[1:], 1, 1000)
+    left = []
+    for n_fetched, n_read in ((0, 0), (1000, 0), (1500, 100), (3000, 300)):
+        now[0] += 10
+        progress.fetched(files[1], n_fetched)
+        if not n_read:
+            progress.begin()
+        progress.read_bytes = n_read
+        status.look_at_files()
+        status.update(7)  # articles, of which nobody knows how many there are
+        left.append(status.fields["time_left"])
+    # In the end, 2,700 bytes are left to read, at 15 a second since the first file was there.
+    assert left == [None, 2000 * 20 / 1000, 2900 * 10 / 100, 2700 * 20 / 300]
+    assert (status.fields["files"], status.fields["of_files"]) == (1, 4)
+    assert (status.fields["bytes_read"], status.fields["of_bytes"]) == (1300, 4000)
+
+
 def test_these_articles_only_and_files_that_stay(site, wiki, tmp_path):
     chosen = expected()[5], expected()[-1]
     titles = tmp_path / "titles.txt"
@@ -73,6 +101,8 @@ def test_these_articles_only_and_files_that_stay(site, wiki, tmp_path):
     download(wiki, *argv, cwd=tmp_path).succeeded()
     assert stored(tmp_path) == list(chosen)
     assert len(list((tmp_path / "articles" / "files").iterdir())) == 4
+    places = sorted(path.name for path in (tmp_path / "cache").rglob("pace/*"))
+    assert places == [f"127.0.0.1_{urlsplit(wiki).port}{end}" for end in ("", "-2")]
     download(wiki, "--category", "No such|Albedo", "--keep-files", cwd=tmp_path).succeeded()
     assert site.n_fetches() == 4
 
