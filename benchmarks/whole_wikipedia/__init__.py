@@ -1,0 +1,1 @@
+"""English Wikipedia, stage by stage: made-up exports of real size, runs, rates and a paper."""

@@ -1,0 +1,58 @@
+"""Command line: `python -m benchmarks.whole_wikipedia pages|run|rates|paper …`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from benchmarks.whole_wikipedia.pages import make_pages, n_cores
+from benchmarks.whole_wikipedia.paper import print_paper
+from benchmarks.whole_wikipedia.rates import measure_rates
+from benchmarks.whole_wikipedia.run import Folder, print_stages, straight_through
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.whole_wikipedia")
+    what = parser.add_subparsers(dest="what", required=True)
+    for name in ("pages", "run", "rates", "paper"):
+        each = what.add_parser(name)
+        each.add_argument("--folder", type=Path, required=True)
+        if name in ("rates", "paper"):
+            continue
+        each.add_argument("--pages", type=int, default=20_000, help="articles to make")
+        each.add_argument("--threads", type=int, default=n_cores())
+        each.add_argument("--seed", type=int, default=0, help="of the pages")
+        if name == "run":
+            each.add_argument("--topics", type=int, default=100)
+            each.add_argument("--kills", action="store_true", help="kill each stage once")
+            each.add_argument("--paper", type=Path, help="run.json of a run whose rates to compare")
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    if arguments.what == "pages":
+        for file in make_pages(
+            arguments.folder / "server", arguments.pages, arguments.seed, arguments.threads
+        ):
+            print(file, file.stat().st_size)
+        return
+    folder = Folder(arguments.folder.resolve())
+    if arguments.what == "rates":
+        measure_rates(folder)
+        return
+    if arguments.what == "paper":
+        print_paper(*(json.loads(path.read_text()) for path in (folder.results, folder.rates)))
+        return
+    found = straight_through(
+        folder,
+        arguments.pages,
+        arguments.topics,
+        arguments.threads,
+        kills=arguments.kills,
+        seed=arguments.seed,
+    )
+    paper = json.loads(arguments.paper.read_text()) if arguments.paper else None
+    print_stages(found, paper)
+
+
+if __name__ == "__main__":
+    main()
