@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 from corpora.articles import rendered_html
 from corpora.articles.article import Article
 from corpora.articles.page import REDIRECT, Page, Site, article_of, page_to_article
+from corpora.articles.page_columns import category_name, page_columns
 from downloader.answer import one_line
 from downloader.mediawiki_api import (
     ApiError,
@@ -19,6 +20,7 @@ from downloader.mediawiki_api import (
     QueryBatch,
     is_unicode,
     malformed,
+    member,
     string,
     whole_number,
 )
@@ -91,9 +93,10 @@ class PageReader:
         """Parameters of a query for the fields of each page."""
         content = "|content" if self.text == "wikitext" else ""
         return {
-            "prop": "info|revisions",
+            "prop": "info|revisions|pageprops",
             "rvprop": "ids|timestamp|contentmodel" + content,
             "rvslots": "main",
+            "ppprop": "wikibase_item",
         }
 
     def batches(
@@ -138,14 +141,16 @@ class PageReader:
             article = page_to_article(page)
         else:
             try:
-                html = self.api.rendered(page.revision_id)
+                html, categories = self.api.rendered(page.revision_id)
             except ApiError as error:
                 if error.code not in GONE:
                     raise
                 return None, "missing"
-            if not is_unicode(html):
+            if not all(map(is_unicode, [html, *categories])):
                 return None, "not Unicode"
-            article = article_of(page, rendered_html.main_text(html))
+            names = filter(None, map(category_name, categories))
+            columns = page_columns(names, page.wikidata)
+            article = article_of(page, rendered_html.main_text(html), columns)
         return article, "" if article else "no text"
 
 
@@ -224,6 +229,7 @@ def page_of(fields: Mapping[str, Any], site: Site) -> Page:
         title=string(fields, "title"),
         timestamp=string(revision, "timestamp"),
         wikitext=string(main_slot(revision), "content"),
+        wikidata=string(member(fields, "pageprops"), "wikibase_item"),
     )
 
 

@@ -147,8 +147,8 @@ class MediaWikiApi:
                     f"{self.url} continues without an end: {n_empty} answers in a row were empty"
                 )
 
-    def rendered(self, revision_id: int) -> str:
-        """Return the HTML of a revision's text.
+    def rendered(self, revision_id: int) -> tuple[str, list[str]]:
+        """Return the HTML of a revision's text, and its categories less those that are hidden.
 
         Raises ApiError if the wiki refuses; the code is `nosuchrevid` if the page was deleted
         meanwhile.
@@ -157,7 +157,7 @@ class MediaWikiApi:
             {
                 "action": "parse",
                 "oldid": str(revision_id),
-                "prop": "text",
+                "prop": "text|categories",
                 "disablelimitreport": "1",
                 "disableeditsection": "1",
                 "disabletoc": "1",
@@ -383,12 +383,15 @@ def member(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
     return value
 
 
-def html_of(fields: Mapping[str, Any], revision_id: int) -> str:
-    """Return the text of an answer to `action=parse`."""
+def html_of(fields: Mapping[str, Any], revision_id: int) -> tuple[str, list[str]]:
+    """Return text and categories of an answer to `action=parse`."""
     parse = member(fields, "parse")
     if whole_number(parse, "revid", 0) != revision_id or not isinstance(parse.get("text"), str):
         raise malformed("not the text of the requested revision")
-    return string(parse, "text")
+    listed = list_of(parse.get("categories", []), "categories")
+    if not all(isinstance(each, dict) for each in listed):
+        raise malformed("a category is no object")
+    return string(parse, "text"), [string(c, "category") for c in listed if not c.get("hidden")]
 
 
 def site_of(answer: Answer, fields: Mapping[str, Any]) -> WikiInfo:
@@ -405,6 +408,7 @@ def site_of(answer: Answer, fields: Mapping[str, Any]) -> WikiInfo:
         article_path_of(general, answer.url),
         namespaces_of(query),
         one_line(string(member(query, "rightsinfo"), "text"), 200),
+        printable(general, "case"),
     )
     return WikiInfo(
         site=site,

@@ -504,6 +504,7 @@ class TopicsSettings:
 
     GROUPS: ClassVar[Groups] = {
         "topics": ("words", "runs", "threads"),
+        "columns": ("over", "period", "groups"),
         "dependencies": ("dependencies", "by", "picture"),
     }
 
@@ -517,11 +518,29 @@ class TopicsSettings:
         "the correlation of the two counts",
         choices=("weight", "effect"),
     )
+    over: str = setting(
+        "",
+        "mean shares of topics by a column that came along with the texts: categories, quality, "
+        "year, …",
+        metavar="COLUMN",
+    )
+    period: str | None = setting(
+        None,
+        "periods of a column of dates; by default the finest with 20 documents on average",
+        choices=("year", "quarter", "month", "day"),
+    )
+    groups: int | None = setting(
+        None,
+        "groups that are shown, the largest; by default all, or 20 of categories",
+        metavar="N",
+    )
     picture: str = setting(
         "", "folder for a drawing of dependencies: dependencies.svg, .png", metavar="DIR"
     )
     runs: str = setting("runs", "folder of runs", metavar="DIR")
-    threads: int = setting(-1, "threads for --documents; -1: one for each core", metavar="N")
+    threads: int = setting(
+        -1, "threads for --documents and --over; -1: one for each core", metavar="N"
+    )
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-Value = str | int | float | bool | None
-"""Value of a column that came along with a text."""
+Value = str | int | float | bool | None | tuple[str, ...]
+"""Value of a column that came along with a text; a tuple holds several, as categories are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,8 @@ class Article:
     license: str
     text: str
     columns: Mapping[str, Value] = field(default_factory=dict, hash=False)
-    """Other columns of the row that the text came from, in their order; empty for articles."""
+    """Other columns of the row that the text came from, in their order; of a wiki's page those of
+    `corpora.articles.page_columns`."""
 
     @property
     def document_id(self) -> str:

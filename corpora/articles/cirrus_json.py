@@ -14,12 +14,12 @@ reference lists, whose start cannot be found. So the main text is taken from `so
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal
 
-from corpora.articles.article import Article
+from corpora.articles.article import Article, Value
 from corpora.articles.compressed import read_chunks
 from corpora.articles.json_lines import json_object, read_lines, string, whole_number
 from corpora.articles.main_sections import CUT, tidy, without_invisible
@@ -30,8 +30,16 @@ from corpora.articles.page import (
     Site,
     Skipped,
     article_of,
-    page_to_article,
+    categories_of,
 )
+from corpora.articles.page_columns import (
+    category_name,
+    page_columns,
+    quality_in,
+    quality_of,
+    shown,
+)
+from corpora.articles.wikitext import main_text
 from corpora.errors import CorpusFormatError
 from corpora.files import PathLike
 
@@ -70,6 +78,7 @@ FILE_LINK = re.compile(
     r"(?:jpe?g|png|svg|gif|webp|tiff?|xcf|og[agv]|opus|webm|mp3|wav|flac|mid|pdf|djvu)\s*[|\]])",
     re.IGNORECASE,
 )
+ANY_PREFIX = re.compile(r"\[\[[^\[\]|:\n<>{}#]{1,40}:(?P<name>[^\[\]|\n<>{}#]{1,255}+)(?=\||\]\])")
 CATEGORY_LINE = re.compile(
     r"^\[\[[^\[\]|:\n<>{}#]{1,40}:(?P<name>[^\[\]|\n<>{}#]{1,255}+)"
     r"(?=(?:\|[^\[\]\n]{0,255}+)?\]\][^\S\n]*+$)",
@@ -217,16 +226,40 @@ def article_in(
         revision_id=whole_number(fields, "version") or 0,
         title=title,
         timestamp=iso_timestamp(fields.get("timestamp")),
-        wikitext="",
+        wikitext=source if isinstance(source, str) else "",
     )
-    article = None
+    found = ""
     if title and source and text != "extracted":
-        wikitext = usual_wikitext(string(fields, "source_text"), fields)
-        article = page_to_article(replace(page, wikitext=wikitext))
+        site, wikitext = page.site, usual_wikitext(string(fields, "source_text"), fields)
+        found = main_text(wikitext, site.file_namespaces, site.category_namespaces)
     elif title and text != "wikitext":
-        extracted = extracted_text(string(fields, "text"), string(fields, "opening_text"))
-        article = article_of(page, extracted)
+        found = extracted_text(string(fields, "text"), string(fields, "opening_text"))
+    article = article_of(page, found, columns_in(fields, page)) if found else None
     return article or Skipped("no text", name)
+
+
+def columns_in(fields: dict[str, object], page: Page) -> dict[str, Value]:
+    """Return the columns of an article: of the page's categories those that its wikitext names,
+    where it names some, as for other sources. The others come from templates, and most of them are
+    for the upkeep of the wiki.
+    """
+    wikitext, site = page.wikitext, page.site
+    name_of = partial(category_name, capitalized=site.is_capitalized)
+    listed = [name for each in strings_in(fields, "category") if (name := name_of(each))]
+    named = shown(ANY_PREFIX.finditer(wikitext), wikitext) if listed else ()
+    names = {name_of(link["name"]) for link in named}
+    categories = [each for each in listed if each in names] or listed or categories_of(page)
+    if wikitext:
+        quality = quality_in(wikitext, site.language)
+    else:
+        quality = quality_of(strings_in(fields, "template"), site.language)
+    return page_columns(categories, fields.get("wikibase_item"), len(wikitext), quality)
+
+
+def strings_in(fields: dict[str, object], name: str) -> list[str]:
+    """Return the strings of a list; empty if it is none."""
+    listed = fields.get(name)
+    return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
 
 
 @lru_cache(maxsize=256)
@@ -244,7 +277,11 @@ def site_of(wiki: str, language: str) -> Site:
     if match:
         language = match["code"].replace("_", "-")
     return Site.described(
-        language or UNKNOWN_LANGUAGE, "", f"https://{host}/wiki/" if host else "", ()
+        language or UNKNOWN_LANGUAGE,
+        "",
+        f"https://{host}/wiki/" if host else "",
+        (),
+        case="case-sensitive" if match and match["family"] == "wiktionary" else "",
     )
 
 
@@ -275,8 +312,7 @@ def usual_wikitext(wikitext: str, fields: dict[str, object]) -> str:
         # The line breaks became spaces: restore them around headings and tables.
         wikitext = INLINE_TABLE.sub("\n", INLINE_HEADING.sub(r"\n\1 \2 \1\n", wikitext))
     wikitext = FILE_LINK.sub("[[File:", wikitext)
-    listed = fields.get("category")
-    categories = {one for one in listed if isinstance(one, str)} if isinstance(listed, list) else ()
+    categories = set(strings_in(fields, "category"))
 
     def in_english(link: re.Match[str]) -> str:
         name = " ".join(link["name"].replace("_", " ").split())

@@ -4,6 +4,7 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from corpora.articles.article import Article, Value
 from corpora.articles.compressed import read_chunks
@@ -85,14 +86,20 @@ def parse_line(line: bytes, language: str) -> Article:
 
 
 def columns_in(fields: dict[str, object]) -> dict[str, Value]:
-    """Return the object under `columns`, as an export writes it; empty if it is none, or another
-    one, which is skipped as other keys are.
+    """Return the object under `columns`, as an export writes it, with lists of texts as tuples;
+    empty if it is none, or another one, which is skipped as other keys are.
     """
     columns = fields.get("columns")
     if not isinstance(columns, dict):
         return {}
-    is_plain = all(isinstance(value, str | int | float | None) for value in columns.values())
-    return columns if is_plain else {}
+    values = {name: _value_of(value) for name, value in columns.items()}
+    is_plain = all(isinstance(v, str | int | float | tuple | None) for v in values.values())
+    return values if is_plain else {}
+
+
+def _value_of(value: Any) -> Any:
+    is_several = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return tuple(value) if is_several else value
 
 
 def json_object(line: bytes, encoding: str) -> dict[str, object]:

@@ -272,6 +272,7 @@ def site_of(root: Element) -> Site:
             for element in info.iterfind("{*}namespaces/{*}namespace")
             if re.fullmatch(r"-?\d{1,9}", element.get("key", ""))
         ),
+        case=child_text(info, "case"),
     )
 
 

@@ -1,12 +1,13 @@
 """A page as a wiki gives it, with the wiki it is of, and the article that comes of it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
 
-from corpora.articles.article import Article
+from corpora.articles.article import Article, Value
+from corpora.articles.page_columns import categories_in, page_columns, quality_in
 from corpora.articles.wikitext import CATEGORY_NAMESPACES, FILE_NAMESPACES, main_text
 
 WIKIMEDIA_LICENSE = "CC BY-SA 4.0"
@@ -33,8 +34,11 @@ class Site:
     license: str = ""
     file_namespaces: frozenset[str] = FILE_NAMESPACES
     category_namespaces: frozenset[str] = CATEGORY_NAMESPACES
+    own_category_namespaces: frozenset[str] = CATEGORY_NAMESPACES
+    """Those of this wiki alone: its own names and the English one; all, where it tells none."""
     other_namespaces: frozenset[str] = frozenset()
     """Lower-case names of all namespaces but the main one."""
+    is_capitalized: bool = True  # Whether titles begin with a capital, whatever links write
 
     @classmethod
     def described(
@@ -44,21 +48,26 @@ class Site:
         article_path: str,
         namespaces: Iterable[tuple[int, str]],
         own_license: str = "",
+        case: str = "",
     ) -> "Site":
         """The wiki of these particulars, each empty if not known: code of its language, name of its
         database such as `enwiki`, `article_path` as above, numbers with names and aliases of its
-        namespaces, and its own word on its licence, which for wikis of Wikimedia is known.
+        namespaces, its own word on its licence, which for wikis of Wikimedia is known, and on the
+        case of titles, "first-letter" or "case-sensitive".
         """
         if not language or database == "simplewiki":  # which says "en", as enwiki does
             language = database.removesuffix("wiki").replace("_", "-")
         names = [(number, name.lower()) for number, name in namespaces if name]
+        of_categories = frozenset(name for number, name in names if number == 14)
         return cls(
             language=language or UNKNOWN_LANGUAGE,
             article_path=article_path,
             license=WIKIMEDIA_LICENSE if WIKIMEDIA_ADDRESS.match(article_path) else own_license,
             file_namespaces=FILE_NAMESPACES.union(n for i, n in names if i in (-2, 6)),
-            category_namespaces=CATEGORY_NAMESPACES.union(n for i, n in names if i == 14),
+            category_namespaces=CATEGORY_NAMESPACES | of_categories,
+            own_category_namespaces=of_categories | {"category"} if names else CATEGORY_NAMESPACES,
             other_namespaces=frozenset(name for number, name in names if number != 0),
+            is_capitalized=case != "case-sensitive",
         )
 
     def address_of(self, title: str) -> str:
@@ -78,6 +87,7 @@ class Page:
     title: str
     timestamp: str
     wikitext: str
+    wikidata: str = ""  # Item of Wikidata, where the source tells it
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +101,29 @@ class Skipped:
 def page_to_article(page: Page) -> Article | None:
     """Parse a page; None if it has no main text. Almost all of the time of reading goes here."""
     site = page.site
-    return article_of(
-        page, main_text(page.wikitext, site.file_namespaces, site.category_namespaces)
+    text = main_text(page.wikitext, site.file_namespaces, site.category_namespaces)
+    return article_of(page, text, columns_of(page)) if text else None
+
+
+def columns_of(page: Page) -> dict[str, Value]:
+    """Columns of a page's article, as its wikitext tells them."""
+    return page_columns(
+        categories_of(page),
+        page.wikidata,
+        len(page.wikitext),
+        quality_in(page.wikitext, page.site.language),
     )
 
 
-def article_of(page: Page, text: str) -> Article | None:
+def categories_of(page: Page) -> list[str]:
+    """Categories that a page's wikitext names, without their namespace; quick, parses nothing."""
+    site = page.site
+    return categories_in(
+        page.wikitext, site.own_category_namespaces, capitalized=site.is_capitalized
+    )
+
+
+def article_of(page: Page, text: str, columns: Mapping[str, Value]) -> Article | None:
     """The article of a page with this main text; None if the text is empty."""
     if not text:
         return None
@@ -110,4 +137,5 @@ def article_of(page: Page, text: str) -> Article | None:
         language=site.language,
         license=site.license,
         text=text,
+        columns=columns,
     )

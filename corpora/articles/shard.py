@@ -5,7 +5,8 @@ The bytes are a gzip stream of pickles (protocol 5): first a header, so that key
     {"format": "wikitopics articles", "version": 1, "keys": [(language, page_id), ...]}
 
 then one plain dict of `Article`'s fields for each key, in the same order. `columns` is left out
-where it is empty; a shard where some article has columns is of version 2.
+where it is empty. A column of several values is a list. A shard without columns is of version 1,
+one with columns of single values alone of version 2, and any other of version 3.
 
 Pickle is a small stack language that can call any function, so a shard from elsewhere is not
 handed to `pickle.load`. It is read by an unpickler that knows only the instructions which make
@@ -24,8 +25,9 @@ from corpora.articles.article import Article
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
 
 FORMAT = "wikitopics articles"
-VERSION = 2
-VERSION_WITHOUT_COLUMNS = 1
+WITHOUT_COLUMNS, OF_SINGLE_VALUES, VERSION = 1, 2, 3
+"""Versions: each shard is of the oldest that can hold it, so that older programs read what they
+can."""
 
 COLUMNS = "columns"
 FIELDS: dict[str, type] = {
@@ -56,7 +58,7 @@ def check_article(article: Article) -> None:
     says (a subclass counts as another type), an integer does not fit in 64 bits, or there are over
     `MAX_CHARACTERS` characters or `MAX_COLUMNS` columns.
     """
-    if fault := _fault_of(_record_of(article)):
+    if fault := _fault_of(_record_of(article), tuple):
         raise CorpusFormatError(f"article {article.document_id!r} cannot be stored: {fault}")
 
 
@@ -64,14 +66,15 @@ def pack_shard(articles: Sequence[Article]) -> bytes:
     """The shard of `articles`; equal articles give equal bytes, if their columns have one order and
     one type each. Raises as `check_article` does.
     """
-    version = VERSION if any(a.columns for a in articles) else VERSION_WITHOUT_COLUMNS
+    for article in articles:
+        check_article(article)
+    version = max(map(_version_of, articles), default=WITHOUT_COLUMNS)
     keys = [(article.language, article.page_id) for article in articles]
     packed = io.BytesIO()
     with gzip.GzipFile("", "wb", compresslevel=LEVEL, fileobj=packed, mtime=0) as stream:
         stream.write(_pickled({"format": FORMAT, "version": version, "keys": keys}))
         for article in articles:
-            check_article(article)
-            stream.write(_pickled(_record_of(article)))
+            stream.write(_pickled(_converted(_record_of(article), tuple, list)))
     return packed.getvalue()
 
 
@@ -82,7 +85,7 @@ def read_keys(data: bytes, name: str = "shard") -> list[tuple[str, int]]:
 
 def has_columns(data: bytes, name: str = "shard") -> bool:
     """Whether some article of a shard has columns, by the header; errors as `read_articles`."""
-    return _read_header(gzip.GzipFile(fileobj=io.BytesIO(data)), name)[1] == VERSION
+    return _read_header(gzip.GzipFile(fileobj=io.BytesIO(data)), name)[1] > WITHOUT_COLUMNS
 
 
 def read_articles(data: bytes, name: str = "shard") -> Iterator[Article]:
@@ -94,20 +97,28 @@ def read_articles(data: bytes, name: str = "shard") -> Iterator[Article]:
     keys, version = _read_header(stream, name)
     for number, key in enumerate(keys, start=1):
         record = _unpickled(stream, name)
-        fault = "it is not a dict" if type(record) is not dict else _fault_of(record)
-        if not fault and version == VERSION_WITHOUT_COLUMNS and COLUMNS in record:
+        several = list if version >= VERSION else None
+        fault = "it is not a dict" if type(record) is not dict else _fault_of(record, several)
+        if not fault and version == WITHOUT_COLUMNS and COLUMNS in record:
             fault = "it has columns, which its version has not"
         if fault:
             raise CorpusFormatError(
                 f"{name}: article {number} of {len(keys)} is malformed: {fault}"
             )
-        article = Article(**record)
+        article = Article(**_converted(record, list, tuple))
         if (article.language, article.page_id) != key:
             raise CorpusFormatError(
                 f"{name}: article {number} of {len(keys)} is not the one its header announces"
             )
         yield article
     _check_end(stream, data, name)
+
+
+def _version_of(article: Article) -> int:
+    if not article.columns:
+        return WITHOUT_COLUMNS
+    has_several = any(type(value) is tuple for value in article.columns.values())
+    return VERSION if has_several else OF_SINGLE_VALUES
 
 
 def _record_of(article: Article) -> dict[str, object]:
@@ -118,11 +129,22 @@ def _record_of(article: Article) -> dict[str, object]:
     return record
 
 
-def _fault_of(record: dict[str, object]) -> str:
-    """Return why `record` is no article's fields; empty if it is valid."""
+def _converted(record: dict[str, Any], several: type, into: type) -> dict[str, Any]:
+    """Return a record whose columns of type `several` are of type `into`."""
+    columns = record.get(COLUMNS, {}).items()
+    if not any(type(value) is several for _, value in columns):
+        return record
+    changed = {name: into(value) if type(value) is several else value for name, value in columns}
+    return record | {COLUMNS: changed}
+
+
+def _fault_of(record: dict[str, object], several: type | None) -> str:
+    """Return why `record` is no article's fields; empty if it is valid. Columns may hold several
+    texts as a value of the type `several`, if it is one.
+    """
     if record.keys() - {COLUMNS} != FIELDS.keys():
         return "its fields are not those of an article"
-    fault, n_characters = _columns_fault(record.get(COLUMNS, {}))
+    fault, n_characters = _columns_fault(record.get(COLUMNS, {}), several)
     if fault:
         return fault
     for name, kind in FIELDS.items():
@@ -138,7 +160,7 @@ def _fault_of(record: dict[str, object]) -> str:
     return ""
 
 
-def _columns_fault(columns: object) -> tuple[str, int]:
+def _columns_fault(columns: Any, several: type | None) -> tuple[str, int]:
     """Return why `columns` are not those of an article, empty if they are, and their characters."""
     if type(columns) is not dict:
         return f"its columns are of type {type(columns).__name__}, expected dict", 0
@@ -148,13 +170,25 @@ def _columns_fault(columns: object) -> tuple[str, int]:
     for name, value in columns.items():
         if type(name) is not str:
             return f"the name of a column is of type {type(name).__name__}, expected str", 0
-        if type(value) not in VALUE_TYPES:
-            kind = type(value).__name__
-            return f"its column {name[:60]!r} is of type {kind}, expected text, number or None", 0
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            return f"its column {name[:60]!r} does not fit in 64 bits", 0
-        n_characters += len(name) + (len(value) if isinstance(value, str) else 0)
+        if fault := _value_fault(value, several):
+            return f"its column {name[:60]!r} {fault}", 0
+        texts: Any = (value,) if isinstance(value, str) else ()
+        texts = value if type(value) is several else texts
+        n_characters += len(name) + sum(map(len, texts))
     return "", n_characters
+
+
+def _value_fault(value: Any, several: type | None) -> str:
+    """Return why a column cannot hold a value; empty if it can."""
+    kind: type = type(value)
+    if kind is several:
+        is_plain = len(value) <= MAX_COLUMNS and all(type(each) is str for each in value)
+        return "" if is_plain else f"holds something else than up to {MAX_COLUMNS} texts"
+    if kind not in VALUE_TYPES:
+        return f"is of type {kind.__name__}, expected text, number or None"
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return "does not fit in 64 bits"
+    return ""
 
 
 def _pickled(value: object) -> bytes:
@@ -175,10 +209,8 @@ def _read_header(stream: gzip.GzipFile, name: str) -> tuple[list[tuple[str, int]
         raise UnsupportedVersionError(
             f"{name} was written by a newer wikitopics; upgrade to read it"
         )
-    if header.keys() != {"format", "version", "keys"} or version not in (
-        VERSION_WITHOUT_COLUMNS,
-        VERSION,
-    ):
+    is_known = version in (WITHOUT_COLUMNS, OF_SINGLE_VALUES, VERSION)
+    if header.keys() != {"format", "version", "keys"} or type(version) is not int or not is_known:
         raise CorpusFormatError(f"{name}: the header is malformed")
     if type(keys) is not list or not all(
         type(key) is tuple and [type(part) for part in key] == [str, int] for key in keys

@@ -25,7 +25,12 @@ from corpora.articles.json_lines import columns_in, made_page_id
 from corpora.articles.shard import COLUMNS, FIELDS
 from corpora.errors import CorpusFormatError
 from corpora.inputs.seen_ids import SeenIds
-from corpora.inputs.structured import NESTED, structured_revision, structured_text
+from corpora.inputs.structured import (
+    NESTED,
+    structured_columns,
+    structured_revision,
+    structured_text,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -156,7 +161,7 @@ class RowReader:
             language=language,
             license=license_,
             text=text,
-            columns=self._others(row, is_numbered=original == page_id),
+            columns=self._others(row, language, is_numbered=original == page_id),
         )
 
     def log_left_out(self) -> None:
@@ -267,11 +272,11 @@ class RowReader:
         found = WIKIPEDIA.match(self._string_or_empty(row, self.url_column))
         return found[1].lower() if found else "en"
 
-    def _others(self, row: Row, *, is_numbered: bool) -> dict[str, Value]:
+    def _others(self, row: Row, language: str, *, is_numbered: bool) -> dict[str, Value]:
         """Return the columns that come along. The ids do, unless they are page ids by name and
         value.
         """
-        others: dict[str, Value] = {}
+        others = structured_columns(row, language) if self.is_structured else {}
         for name, value in row.items():
             if name in self._used or (is_numbered and name == self.id_column and name in ID_NAMES):
                 continue

@@ -12,10 +12,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from corpora.articles.article import Value
 from corpora.articles.main_sections import joined, tidy, without_apparatus
+from corpora.articles.page_columns import category_name, page_columns, quality_of
 
 MAX_DEPTH = 50
-NESTED = ("sections", "version", "license", "in_language")
+NESTED = ("sections", "version", "license", "in_language", "main_entity", "categories", "templates")
 """Columns of objects that are read."""
 
 
@@ -58,6 +60,24 @@ def structured_revision(row: Mapping[str, object]) -> tuple[int, str, str, str]:
         language if isinstance(language, str) else "",
         name if isinstance(name, str) else "",
     )
+
+
+def structured_columns(row: Mapping[str, object], language: str) -> dict[str, Value]:
+    """Return the columns that a wiki's article has, as far as the row tells them."""
+    categories, templates = (_names(row.get(each)) for each in ("categories", "templates"))
+    return page_columns(
+        (name for c in categories if (name := category_name(c.partition(":")[2] or c))),
+        _object(row.get("main_entity")).get("identifier"),
+        quality=quality_of(templates, language),
+    )
+
+
+def _names(value: object) -> list[str]:
+    """Return the names of a list of objects; empty if it is none."""
+    listed = _parsed(value)
+    objects = filter(None, map(_object, listed)) if isinstance(listed, list) else ()
+    names = (each.get("name") for each in objects)
+    return [name for name in names if isinstance(name, str)]
 
 
 def _parsed(value: object) -> object:

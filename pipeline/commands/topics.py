@@ -48,6 +48,10 @@ def print_topics(result: dict[str, Any]) -> None:
     from pipeline.runs.topic_rows import format_topics
 
     print(format_topics(result["topics"]))
+    if "over" in result:
+        from pipeline.runs.topics_over import format_groups
+
+        print(f"\n{format_groups(result['over']['column'], result['over']['groups'])}")
     if "pictures" in result:
         print(f"pictures: {', '.join(result['pictures'])}")
     for each in result.get("files", ()):

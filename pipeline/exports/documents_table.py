@@ -17,7 +17,7 @@ from corpora.string_column import StringColumn
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
 from pipeline.exports.csv_file import described_endings, is_csv, open_csv
-from pipeline.exports.row_columns import RowColumns
+from pipeline.exports.row_columns import RowColumns, joined
 from pipeline.exports.topics_table import warn_of_apostrophes
 from pipeline.progress import Progress
 
@@ -87,7 +87,8 @@ def write_documents(run: LoadedRun, path: PathLike, n_jobs: int = -1) -> dict[st
     """Write the table as CSV, TSV or Parquet, as the name ends, and return its sizes.
 
     The file appears whole or not at all; a block of documents is in memory at a time. Parquet holds
-    texts as they are, CSV as `pipeline.exports.csv_file` says. Raises UsageError if the name does
+    texts as they are and several values as a list, CSV texts as `pipeline.exports.csv_file` says
+    and several values with | between them. Raises UsageError if the name does
     not tell a format; MissingExtraError if Parquet is asked for without pyarrow; OSError if the
     file cannot be written.
     """
@@ -113,7 +114,8 @@ def _counted(blocks: Iterator[DocumentBlock], progress: Progress) -> Iterator[Do
 def _write_csv(blocks: Iterator[DocumentBlock], path: PathLike, header: tuple[str, ...]) -> None:
     with open_csv(path, header) as table:
         for block in blocks:
-            columns = block.ids, block.titles, block.parts, block.n_tokens.tolist(), *block.columns
+            along = ([joined(v) if isinstance(v, tuple) else v for v in c] for c in block.columns)
+            columns = block.ids, block.titles, block.parts, block.n_tokens.tolist(), *along
             table.write_rows(
                 (*row, *shares.tolist())
                 for *row, shares in zip(*columns, block.shares, strict=True)
@@ -125,7 +127,13 @@ def _write_parquet(
     blocks: Iterator[DocumentBlock], path: PathLike, columns: RowColumns, shares: tuple[str, ...]
 ) -> None:
     arrow, parquet = of_pyarrow(), of_pyarrow("pyarrow.parquet")
-    kind_of = {str: arrow.string(), int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_()}
+    kind_of = {
+        str: arrow.string(),
+        int: arrow.int64(),
+        float: arrow.float64(),
+        bool: arrow.bool_(),
+        tuple: arrow.list_(arrow.string()),
+    }
     along = zip(columns.names, columns.kinds.values(), strict=True)
     fields = [arrow.field(name, kind_of[str], nullable=False) for name in COLUMNS[:-1]]
     fields.append(arrow.field(COLUMNS[-1], kind_of[int], nullable=False))
@@ -147,6 +155,8 @@ def _write_parquet(
 
 def _plain(value: Value) -> Value:
     """Return the value; a text has question marks for halves of surrogate pairs."""
+    if isinstance(value, tuple):
+        return tuple(each.encode(errors="replace").decode() for each in value)
     return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 

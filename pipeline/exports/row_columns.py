@@ -1,4 +1,7 @@
-"""Columns that came along with the texts of a run, in the order of its documents."""
+"""Columns that came along with the texts of a run, in the order of its documents.
+
+A table has the column `timestamp` of the articles too, where they have one and other columns.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from corpora import CorpusFormatError, article_of
+from corpora.articles.shard import has_columns
+from corpora.articles.shard_file import stored_bytes
 from pipeline.progress import Progress
 from pipeline.runs.column_names import free_names
 
@@ -26,13 +31,13 @@ TAKEN = re.compile(r"id|title|part|tokens|topic_\d+")
 class RowColumns:
     """Columns of the rows that a run's texts were in; the store is read twice, a shard at a time.
 
-    There are none if the articles of the store's first shard have none, or if the store is gone.
+    There are none if the articles of the first and the last shard have none, or the store is gone.
     """
 
     def __init__(self, run: LoadedRun) -> None:
         self._run = run
         self.kinds: dict[str, type] = {}
-        """Kinds of the columns by name: str, int, float or bool; str if there are several."""
+        """Kinds of the columns by name: str, int, float, bool, tuple; str if there are several."""
         try:
             if run.settings.articles:
                 self._find()
@@ -54,7 +59,8 @@ class RowColumns:
         keys = [article_of(doc_id) for doc_id in doc_ids]
         missing = {key for key in keys if key not in self._found}
         while missing and (article := next(self._articles, None)) is not None:
-            values = tuple(_as_kind(article.columns.get(n), k) for n, k in self.kinds.items())
+            there = columns_of(article)
+            values = tuple(_as_kind(there.get(name), kind) for name, kind in self.kinds.items())
             self._found[article.document_id] = values
             missing.discard(article.document_id)
         nothing = (None,) * len(self.kinds)
@@ -74,16 +80,24 @@ class RowColumns:
         """Find the names and kinds of the columns."""
         store, kinds = self._run.store, dict[str, set[type]]()
         entries = store.entries
+        if not any(
+            has_columns(stored_bytes(store.path, entry)) for entry in {*entries[:1], *entries[-1:]}
+        ):
+            return
         n_articles = sum(entry.articles for entry in entries)
         with Progress("columns of the texts", n_articles, "articles") as progress:
             for entry in entries:
                 for article in store.read_shard(entry):
-                    for name, value in article.columns.items():
+                    for name, value in columns_of(article).items():
                         kinds.setdefault(name, set()).add(type(value))
-                if not kinds:
-                    return
                 progress.update(entry.articles)
         self.kinds = {name: _common(each - {type(None)}) for name, each in kinds.items()}
+
+
+def columns_of(article: Article) -> dict[str, Value]:
+    """Return the columns of an article, the time of its revision first, if it has one."""
+    times: dict[str, Value] = {"timestamp": article.timestamp} if article.timestamp else {}
+    return times | dict(article.columns)
 
 
 def _common(kinds: set[type]) -> type:
@@ -94,4 +108,11 @@ def _common(kinds: set[type]) -> type:
 
 
 def _as_kind(value: Any, kind: type) -> Value:
+    if isinstance(value, tuple) and kind is str:
+        return joined(value)
     return None if value is None else kind(value)
+
+
+def joined(values: tuple[str, ...]) -> str:
+    """Return the values of a column as one text, for tables that hold no lists."""
+    return "|".join(values)

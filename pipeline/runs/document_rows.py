@@ -47,6 +47,7 @@ def document_rows(run: LoadedRun) -> DocumentRows:
     row_of = np.array([place.setdefault(each, len(place)) for each in articles], dtype=np.int64)
     ids: list[Any] = list(place)
     columns: dict[str, list[Any]] = {}
+    known: dict[str, str] = {}  # Texts of columns with several values, each once in memory
     for article in _articles(run):
         row = place.get(article.document_id)
         if row is None:
@@ -54,7 +55,11 @@ def document_rows(run: LoadedRun) -> DocumentRows:
         ids[row] = original_id(article)
         values = {name: getattr(article, name) or None for name in OF_ARTICLES}
         for name, value in {**values, **article.columns}.items():
-            columns.setdefault(name, [None] * len(place))[row] = value
+            column = columns.setdefault(name, [None] * len(place))
+            if isinstance(value, tuple):
+                column[row] = tuple(known.setdefault(each, each) for each in value)
+            else:
+                column[row] = value
     has_sections = any("#" in each for each in doc_ids)
     return DocumentRows(
         [ids[row] for row in row_of],

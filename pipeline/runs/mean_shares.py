@@ -31,29 +31,35 @@ DATE: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01])(?:[T
 class MeanShares:
     """Groups (G,) of documents and the mean shares of topics in them."""
 
-    groups: list[Any]  # Values of the column, or periods, in order
+    groups: list[Any]  # Values of the column, or periods, in order or the largest groups first
     share: Floats  # (G, K)
     standard_error: Floats  # (G, K), over documents; NaN in groups of a single one
     n_documents: Ints  # (G,)
 
 
-def mean_shares(shares: Floats, groups: Sequence[Any]) -> MeanShares:
+def mean_shares(shares: Floats, groups: Sequence[Any], max_groups: int | None = None) -> MeanShares:
     """Average the shares (D, K) of topics in the documents of each group.
 
     The mean is x̄ and its standard error √(Σ (x - x̄)² / (n (n - 1))). Documents of group None are
-    left out.
+    left out; a tuple holds several groups of a document, which counts in each of them. At most
+    `max_groups` are returned: those with the most documents, the largest first.
     """
-    known = sorted({each for each in groups if each is not None}, key=_order)
-    place = {each: g for g, each in enumerate(known)}
-    group_of = np.array([place.get(each, -1) for each in groups], dtype=np.int64)
+    rows_of: dict[Any, list[int]] = {}
+    for row, each in enumerate(groups):
+        for group in dict.fromkeys(each) if isinstance(each, tuple) else (each,):
+            if group is not None:
+                rows_of.setdefault(group, []).append(row)
+    known = sorted(rows_of, key=_order)
+    if max_groups is not None:
+        known = sorted(known, key=lambda group: -len(rows_of[group]))[:max_groups]
     share = np.empty((len(known), shares.shape[1]))
     error = np.full_like(share, np.nan)
-    n_documents = np.bincount(group_of[group_of >= 0], minlength=len(known))
-    for g, n in enumerate(n_documents.tolist()):
-        of_group = shares[group_of == g]
+    n_documents = np.array([len(rows_of[group]) for group in known], dtype=np.int64)
+    for g, group in enumerate(known):
+        of_group = shares[rows_of[group]]
         share[g] = of_group.mean(axis=0)
-        if n > 1:
-            error[g] = of_group.std(axis=0, ddof=1) / np.sqrt(n)
+        if len(of_group) > 1:
+            error[g] = of_group.std(axis=0, ddof=1) / np.sqrt(len(of_group))
     return MeanShares(known, share, error, n_documents)
 
 
@@ -69,14 +75,17 @@ def by_row(shares: Floats, n_tokens: Ints, row_of: Ints) -> tuple[Floats, NDArra
     return total / np.maximum(tokens, 1)[:, None], tokens > 0
 
 
-def groups_of(column: str, values: Sequence[Any], period: str | None) -> list[Any]:
+def groups_of(
+    column: str, values: Sequence[Any], period: str | None, max_groups: int | None = None
+) -> list[Any]:
     """Return the group of each value: the value itself or, of dates, the period; None of none.
 
     By default dates are grouped by the finest period with `DOCUMENTS_A_PERIOD` documents on
-    average, else by year. Raises ValueError if there are too many groups, or the column holds no
-    dates and a period is asked for.
+    average, else by year. Raises ValueError if there are too many groups and `max_groups` limits
+    them not, or the column holds no dates and a period is asked for.
     """
-    values = [None if value == "" else value for value in values]  # CSV has no other word for it
+    # CSV has no other word for no value.
+    values = [None if value in ("", ()) else value for value in values]
     present = [value for value in values if value is not None]
     if not present:
         raise ValueError(f"column {column!r} has no value in any document with a known word")
@@ -103,10 +112,10 @@ def groups_of(column: str, values: Sequence[Any], period: str | None) -> list[An
             "period out, or write dates so"
         )
     n_groups = len(set(groups) - {None})
-    if n_groups > MAX_GROUPS:
+    if n_groups > MAX_GROUPS and max_groups is None:
         raise ValueError(
             f"column {column!r} has {n_groups:,} different values, more than {MAX_GROUPS:,}: name "
-            "one that groups documents"
+            "one that groups documents, or how many of the largest groups to show"
         )
     return groups
 

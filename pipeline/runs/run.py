@@ -23,14 +23,13 @@ from pipeline.runs.column_names import free_names
 from pipeline.runs.document_rows import DocumentRows, document_rows
 from pipeline.runs.infer_table import infer_counts, infer_rows
 from pipeline.runs.loaded_run import LoadedRun
-from pipeline.runs.mean_shares import by_row, groups_of, mean_shares
 from pipeline.runs.pictures import Pictures, pictures_of
 from pipeline.runs.table import as_table
 from pipeline.runs.topic_rows import topic_rows
+from pipeline.runs.topics_over import document_shares, topics_over
 from pipeline.scoring.evaluate import scores_of
 from pipeline.settings import EvaluateSettings, ReportSettings, TrainSettings
 from pipeline.text.text_store import PREFIX, copy_store
-from pipeline.training.prevalence import shares_in_blocks
 
 if TYPE_CHECKING:
     import os
@@ -145,13 +144,8 @@ class Run:
     @cached_property
     def doc_topic(self) -> Floats:
         """Shares (D, K) of topics in documents, in the order of `documents`."""
-        topics, counts = self.model.topics, self.corpus.counts
-        shares = np.empty((self.corpus.n_docs, topics.n_topics))
-        n_threads = effective_n_jobs(-1)
         with bars(shown=not self.quiet):
-            for first, _, block in shares_in_blocks(topics, counts, n_threads, "documents"):
-                shares[first : first + len(block)] = block
-        return shares
+            return document_shares(self.loaded, effective_n_jobs(-1))
 
     def evaluate(
         self,
@@ -224,27 +218,26 @@ class Run:
             written = report(ReportSettings(output=output, **asked), [str(self.path.absolute())])
         return Path(written["page"])
 
-    def topics_over(self, column: str, period: str | None = None) -> Any:
+    def topics_over(
+        self, column: str, period: str | None = None, *, groups: int | None = None
+    ) -> Any:
         """Return the mean share of each topic in groups of documents: a table of column, topic,
         share, standard_error, documents.
 
         Groups are the values of a column that came along, or periods of time if it holds dates
         such as 2021-03-05: "year", "quarter", "month" or "day", by default the finest with 20
         documents on average. Each document counts once, however long; the standard error is over
-        documents. Documents without a known word, or without a value, are left out.
+        documents. Documents without a known word, or without a value, are left out. `groups` limits
+        the table to so many groups, those with the most documents first. A document counts in each
+        value of a column that holds several, as the categories of a wiki do, and the table then has
+        the 20 largest groups by default. "year" is that of the articles' timestamp if no column has
+        that name.
 
         Raises KeyError if there is no such column; ValueError if it does not group documents.
         """
         rows = self._rows
-        if column not in rows.columns:
-            there = ", ".join(map(repr, rows.columns)) or "none"
-            raise KeyError(
-                f"no column {column!r} with values came along with the texts; there are {there}"
-            )
-        shares, has_tokens = by_row(self.doc_topic, self._n_tokens, rows.row_of)
-        values = [v for v, has in zip(rows.columns[column], has_tokens, strict=True) if has]
-        found = mean_shares(shares[has_tokens], groups_of(column, values, period))
-        n_topics = shares.shape[1]
+        found = topics_over(rows, self.doc_topic, self._n_tokens, column, period, groups)
+        n_topics = found.share.shape[1]
         (name,) = free_names([column], OF_MEANS)
         return as_table(
             {

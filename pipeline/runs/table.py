@@ -56,9 +56,12 @@ def _column(values: Any) -> np.ndarray[Any, Any]:
         if kinds == {kind}:
             return np.asarray(values)
     column = np.empty(len(values), dtype=object)
-    column[:] = values
+    for i, value in enumerate(values):  # tuples of the same length would become a matrix
+        column[i] = value
     return column
 
 
 def _shown(value: Any) -> object:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
     return f"{value:.4g}" if isinstance(value, float) else value

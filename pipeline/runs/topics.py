@@ -4,10 +4,15 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from models import SavedModel
+from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
+from pipeline.runs.document_rows import document_rows
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.topic_rows import topic_rows
+from pipeline.runs.topics_over import document_shares, group_rows, topics_over
 from pipeline.setting_sources import check_least
 from pipeline.settings import TopicsSettings
 
@@ -29,17 +34,36 @@ def topics(settings: TopicsSettings, run_name: str, files: "Files | None" = None
         )
     if settings.picture and not settings.dependencies:
         raise UsageError("--picture draws dependencies: --dependencies must be at least 1 for it")
+    if not settings.over and (settings.period is not None or settings.groups is not None):
+        raise UsageError("--period and --groups need --over COLUMN")
     if files is not None:
         files.check()
     run = LoadedRun.find(settings.runs, run_name)
     model = run.model
     rows = topic_rows(model, settings.words, settings.dependencies, settings.by)
     result: dict[str, Any] = {"run": run.name, "topics": rows}
+    if settings.over:
+        result["over"] = {"column": settings.over, "groups": _over(settings, run)}
     if settings.picture:
         result["pictures"] = _draw(model, rows, run.name, Path(settings.picture))
     if files is not None and files.named:
         result["files"] = files.write(run)
     return result
+
+
+def _over(settings: TopicsSettings, run: LoadedRun) -> list[dict[str, Any]]:
+    """Return the mean shares of topics by a column.
+
+    Raises UsageError if there is no such column, or it does not group documents.
+    """
+    shares = document_shares(run, effective_n_jobs(settings.threads))
+    n_tokens = np.asarray(run.corpus.counts.sum(axis=1), dtype=np.int64)
+    rows = document_rows(run)
+    try:
+        found = topics_over(rows, shares, n_tokens, settings.over, settings.period, settings.groups)
+    except (KeyError, ValueError) as error:
+        raise UsageError(f"--over {settings.over}: {error.args[0]}") from error
+    return group_rows(found)
 
 
 def _draw(

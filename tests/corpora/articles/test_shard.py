@@ -141,6 +141,7 @@ def test_something_behind_the_stream_is_reported(junk):
         pytest.param((HEADER | {"version": 2}, RECORD | {"columns": None}), id="no columns"),
         pytest.param((HEADER | {"version": 2}, RECORD | {"columns": {1: 1}}), id="column named 1"),
         pytest.param((HEADER | {"version": 2}, RECORD | {"columns": {"a": []}}), id="list in it"),
+        pytest.param((HEADER | {"version": 3}, RECORD | {"columns": {"a": [1]}}), id="no texts"),
         pytest.param((HEADER | {"version": 2}, RECORD | {"columns": {"a": {}}}), id="dict in it"),
         pytest.param((HEADER | {"version": 2}, RECORD | {"columns": {"a": 2**63}}), id="65 bits"),
         pytest.param(({"format": "something else"},), id="another format"),
@@ -187,7 +188,7 @@ def test_keys_that_are_no_keys_are_reported(keys):
 
 
 def test_a_newer_version_asks_for_an_upgrade():
-    data = shard_of(HEADER | {"version": 3, "new": "things"})
+    data = shard_of(HEADER | {"version": 4, "new": "things"})
     for reading in (read, read_keys):
         with pytest.raises(UnsupportedVersionError, match="newer wikitopics; upgrade"):
             reading(data)
@@ -329,11 +330,24 @@ def test_columns_come_back_in_their_order_and_types_and_raise_the_version():
     assert not has_columns(pack_shard([EXAMPLE]))
 
 
+def test_columns_of_several_texts_are_lists_in_version_3():
+    given = {"categories": ("B", "A"), "none": (), "length": 3}
+    data = pack_shard([replace(EXAMPLE, columns=given), replace(EXAMPLE, page_id=13)])
+    content = io.BytesIO(gzip.decompress(data))
+    assert pickle.load(content)["version"] == 3
+    assert pickle.load(content)["columns"] == {"categories": ["B", "A"], "none": [], "length": 3}
+    assert [article.columns for article in read(data)] == [given, {}]
+    assert has_columns(data)
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [
         ({"a": 2**63}, "column 'a' does not fit in 64 bits"),
-        ({"a": [1]}, "column 'a' is of type list"),
+        ({"a": ["b"]}, "column 'a' is of type list"),
+        ({"a": ("b", 1)}, "column 'a' holds something else than up to 65536 texts"),
+        ({"a": ("",) * (2**16 + 1)}, "column 'a' holds something else than up to 65536 texts"),
+        ({"a": ("x" * 2**23, "y" * 2**23)}, "longer than 16777216 characters"),
         ({7: "a"}, "name of a column is of type int"),
         ([("a", 1)], "columns are of type list"),
         ({str(i): i for i in range(2**16 + 1)}, "more than 65536 columns"),

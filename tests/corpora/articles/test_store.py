@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corpora import Article, ArticleStore, ArticleWriter
+from corpora.articles import shard
 from corpora.articles.manifest import HEADER, entry_line
 from corpora.errors import CorpusFormatError, StoreLockedError, UnsupportedVersionError
 
@@ -390,6 +392,35 @@ def test_a_newer_store_asks_for_an_upgrade(tmp_path):
         with pytest.raises(UnsupportedVersionError, match="newer wikitopics; upgrade"):
             using(store)
     assert files_of(store.path) == before
+
+
+def test_a_store_with_newer_shards_asks_for_an_upgrade(tmp_path, monkeypatch):
+    with monkeypatch.context() as newer:
+        newer.setattr(shard, "WITHOUT_COLUMNS", 4)
+        ArticleStore(tmp_path / "store").append(some(0, 3))
+    with pytest.raises(UnsupportedVersionError, match=r"000001\.pkl\.gz was written by a newer"):
+        list(ArticleStore(tmp_path / "store"))
+
+
+def test_a_store_of_an_older_version_is_read_and_appended_to(tmp_path):
+    """It was made before articles of wikis had columns; its second shard is of rows."""
+    path = tmp_path / "store"
+    shutil.copytree(Path(__file__).parent / "old_store", path)
+    before = files_of(path)
+    store = ArticleStore(path, shard_size=2)
+    store.verify()
+    assert [(a.document_id, dict(a.columns)) for a in store] == [
+        ("en:1", {}),
+        ("en:2", {}),
+        ("en:3", {"stars": 4, "when": "2020-01-02", "price": 1.5, "sold": True, "none": None}),
+    ]
+    new = replace(next(iter(store)), page_id=4, columns={"categories": ("A", "B"), "length": 9})
+    assert store.append([replace(new, page_id=2), new]) == 1
+    store.verify()
+    assert list(store)[3:] == [new]
+    after = files_of(path)
+    assert after["manifest.jsonl"].startswith(before.pop("manifest.jsonl"))
+    assert {name: content for name, content in after.items() if name in before} == before
 
 
 def test_what_has_gathered_is_committed_when_the_source_raises(tmp_path):

@@ -106,14 +106,26 @@ def test_without_columns_the_table_is_as_before(what, tmp_path, caplog):
     assert header == "id,title,part,tokens,topic_0,topic_1,topic_2"
 
 
-def test_only_the_first_shard_of_a_store_without_columns_is_read(tmp_path, monkeypatch):
+def test_no_article_of_a_store_without_columns_is_read(tmp_path, monkeypatch):
     run, read = run_with_rows(tmp_path, ("en:0", "en:1"), [{}] * 9), []
     whole = ArticleStore.read_shard
     monkeypatch.setattr(
         ArticleStore, "read_shard", lambda self, entry: read.append(1) or whole(self, entry)
     )
     assert RowColumns(run).take(("en:0", "en:1")) == []
-    assert read == [1]
+    assert read == []
+
+
+def test_an_old_store_with_new_articles_has_their_columns(tmp_path):
+    run = run_with_rows(tmp_path, ("en:0", "en:3"), [{}] * 3 + [{"categories": ("A", "B")}])
+    columns = RowColumns(run)
+    assert columns.take(("en:0", "en:3")) == [[None, ("A", "B")]]
+    write_documents(run, tmp_path / "d.csv")
+    with (tmp_path / "d.csv").open(newline="") as stream:
+        assert [row["categories"] for row in csv.DictReader(stream)] == ["", "A|B"]
+    write_documents(run, tmp_path / "d.parquet")
+    found = parquet.read_table(tmp_path / "d.parquet")["categories"]
+    assert (found.type, found.to_pylist()) == (pa.list_(pa.string()), [None, ["A", "B"]])
 
 
 def test_one_shard_and_one_block_are_in_memory(tmp_path):

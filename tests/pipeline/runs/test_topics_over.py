@@ -1,0 +1,83 @@
+"""Topics by the columns that articles of a wiki have: categories, quality, time."""
+
+import math
+
+import numpy as np
+import pytest
+
+import pipeline
+from corpora import ArticleStore
+from tests.pipeline.support import call
+
+
+@pytest.fixture(scope="module")
+def run(finished):
+    return pipeline.Run("small", runs=finished / "runs", quiet=True)
+
+
+@pytest.fixture(scope="module")
+def articles(finished):
+    return list(ArticleStore(finished / "articles"))
+
+
+def test_a_document_counts_in_each_of_its_categories(run, articles):
+    documents = run.documents
+    found = run.topics_over("categories", groups=1000)
+    members = {}
+    for article in articles:
+        for name in article.columns.get("categories", ()):
+            members.setdefault(name, []).append(article.page_id)
+    assert set(found.categories) == set(members)
+    for row in found.itertuples():
+        of_group = documents.loc[documents.id.isin(members[row.categories])]
+        of_rows = [
+            np.average(each[f"topic_{row.topic}"], weights=each.tokens)
+            for _, each in of_group.groupby("id")
+        ]
+        assert row.documents == len(of_rows) == len(members[row.categories])
+        assert math.isclose(row.share, np.mean(of_rows), rel_tol=1e-9)
+    sizes = found.documents[found.topic == 0].tolist()
+    assert sizes == sorted(sizes, reverse=True)
+    shown = run.topics_over("categories")
+    assert shown.categories.nunique() == 20
+    assert shown.equals(found.iloc[: len(shown)])
+    assert run.topics_over("categories", groups=2).categories.nunique() == 2
+
+
+def test_year_is_that_of_the_revision(run, articles):
+    found = run.topics_over("year")
+    assert found.year.unique().tolist() == sorted({a.timestamp[:4] for a in articles})
+    assert found.equals(run.topics_over("timestamp", "year").rename(columns={"timestamp": "year"}))
+    with pytest.raises(ValueError, match="at least 1, found 0"):
+        run.topics_over("year", groups=0)
+
+
+def test_the_command_prints_the_same(run, finished):
+    printed = call("topics", "small", "--over", "quality", "--threads", 1, cwd=finished)
+    lines = printed.succeeded().out.splitlines()[-3:]
+    assert lines[0].startswith("quality   documents  largest topics")
+    told = call("topics", "small", "--over", "quality", "--json", cwd=finished).succeeded().result
+    table = run.topics_over("quality")
+    assert told["over"]["column"] == "quality"
+    for row in told["over"]["groups"]:
+        expected = table[table.quality == row["group"]]
+        np.testing.assert_allclose(row["shares"], expected.share, rtol=1e-9)
+        assert row["documents"] == expected.documents.iloc[0]
+        line = next(line for line in lines if line.startswith(row["group"]))
+        assert f"{max(row['shares']):.1%}" in line
+    one = call("topics", "small", "--over", "categories", "--groups", 1, cwd=finished)
+    assert len(one.succeeded().out.splitlines()) == 4 + 1 + 1 + 2
+
+
+@pytest.mark.parametrize(
+    ("argv", "why"),
+    [
+        (("--over", "nothing"), "no column 'nothing' with values came along"),
+        (("--over", "quality", "--period", "year"), "which is no date"),
+        (("--over", "quality", "--groups", "0"), "at least 1, found 0"),
+        (("--over", "length", "--period", "week"), "must be one of year"),
+        (("--groups", "3"), "need --over COLUMN"),
+    ],
+)
+def test_columns_that_cannot_be(finished, argv, why):
+    assert why in call("topics", "small", *argv, cwd=finished).failed(2)
