@@ -74,7 +74,8 @@ class SyntheticWiki:
         )
         return (
             f'{{"pageid":{number},"ns":0,"title":"Page {number}","contentmodel":"wikitext",'
-            f'"lastrevid":{number + 10**7},"length":3000,"revisions":[{{"revid":{number + 10**7},'
+            f'"lastrevid":{number + 10**7},"length":3000,'
+            f'"pageprops":{{"wikibase_item":"Q{number}"}},"revisions":[{{"revid":{number + 10**7},'
             f'"parentid":0,"timestamp":"{TIMESTAMP}","slots":{{"main":{{"contentmodel":"wikitext"'
             f',"contentformat":"text/x-wiki"{text}}}}}}}]}}'
         )
@@ -119,7 +120,12 @@ class SyntheticWiki:
             if line
         )
         text = f'<div class="mw-parser-output">{html}</div>'
+        categories = [
+            {"sortkey": "", "category": f"Part_{number % N_CATEGORIES}"},
+            {"sortkey": "", "category": "Pages_to_check", "hidden": True},
+        ]
         parse = {"title": f"Page {number}", "pageid": number, "revid": revision, "text": text}
+        parse["categories"] = categories
         return json.dumps({"parse": parse})
 
     def site_info(self):

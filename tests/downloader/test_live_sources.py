@@ -10,7 +10,7 @@ from downloader.random_pages import RandomPages
 from downloader.titles import Titles
 from tests.downloader.impatient_client import PATIENT
 from tests.downloader.made_up_answers import N_PAGES, gathered, nothing
-from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
+from tests.downloader.synthetic_wiki import N_CATEGORIES, Scripted, SyntheticWiki, serving
 
 CLIENT = PATIENT
 SOURCES = ("random", "titles", "category")
@@ -40,6 +40,11 @@ def test_every_article_comes_once(client, made_up, tmp_path, name, text):
         assert article.revision_id == article.page_id + 10**7
         assert article.text == wiki.wikitext(article.page_id).replace("'''", "").replace(
             "==\n", "==\n\n"
+        )
+        assert article.columns == {"wikidata": f"Q{article.page_id}"} | (
+            {"length": len(wiki.wikitext(article.page_id))}
+            if text == "wikitext"
+            else {"categories": (f"Part {article.page_id % N_CATEGORIES}",)}
         )
     assert source.language == articles[0].language == "en"
     n_rendered = sum(asked["action"] == "parse" for asked in recorded.asked)

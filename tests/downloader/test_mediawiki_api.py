@@ -379,8 +379,9 @@ def test_a_batch_that_swells_ends(client, monkeypatch):
 def test_rendered_html(client):
     wiki = Scripted(SyntheticWiki(10).answer)
     with serving(wiki) as url:
-        html = MediaWikiApi(client, url).rendered(10**7 + 3)
+        html, categories = MediaWikiApi(client, url).rendered(10**7 + 3)
     assert "Page 3 begins here." in html
+    assert categories == ["Part_3"]
     assert (wiki.asked[0]["action"], wiki.asked[0]["oldid"]) == ("parse", "10000003")
 
 
@@ -389,6 +390,7 @@ def test_rendered_html(client):
     [
         *(None, [], {"revid": 4, "text": "another's"}, {"revid": 3}, {"revid": "3", "text": ""}),
         {"revid": 3, "text": {"*": ""}},
+        *({"revid": 3, "text": "", "categories": each} for each in ({}, ["A"], [{"category": 1}])),
     ],
 )
 def test_html_of_something_else_is_not_taken(client, parse):

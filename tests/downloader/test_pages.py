@@ -71,7 +71,8 @@ def test_what_is_no_article_is_reported_and_the_others_come(client, reason, give
         *(revised(revid=revid) for revid in ("5", -5, True, 2**63, None)),
         *(page(contentmodel=[]), page(contentmodel=None), slotted(contentmodel={})),
         *(page(missing=True, title=[]), page(missing=True, ns="0"), revised(timestamp=20240102)),
-        *(slotted(content=["text"]), slotted(content=5)),
+        *(slotted(content=["text"]), slotted(content=5), page(pageprops=[])),
+        page(pageprops={"wikibase_item": 42}),
     ],
 )
 def test_a_malformed_page_is_a_named_error(client, given):
