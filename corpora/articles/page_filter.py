@@ -1,14 +1,11 @@
 """Filter of pages by title and category, applied before a page is parsed."""
 
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from corpora.articles.page import Page
+from corpora.articles.page import Page, categories_of
 from corpora.files import sha256_of
-
-LINK = re.compile(r"\[\[\s*([^\[\]|:\n]{1,60}):([^\[\]|\n]{1,255})[|\]]")
 
 
 @dataclass(frozen=True)
@@ -25,11 +22,8 @@ class PageFilter:
         """The filter for titles and categories as people write them: with underscores, without the
         capital that most wikis give to the first letter.
         """
-        titles = [usual_name(title) for title in titles]
-        return cls(
-            frozenset(titles) | frozenset(map(capitalized, titles)),
-            frozenset(capitalized(usual_name(category)) for category in categories),
-        )
+        names = ([usual_name(name) for name in given] for given in (titles, categories))
+        return cls(*(frozenset(each) | frozenset(map(capitalized, each)) for each in names))
 
     def __call__(self, page: Page) -> bool:
         """Whether the page is wanted."""
@@ -43,22 +37,11 @@ class PageFilter:
         return sha256_of(json.dumps(fields).encode())[:16]
 
 
-def categories_of(page: Page) -> set[str]:
-    """Return the names of the categories that the wikitext of a page names, without their
-    namespace. Categories that a template adds are not in the wikitext.
-    """
-    return {
-        capitalized(usual_name(name))
-        for namespace, name in LINK.findall(page.wikitext)
-        if usual_name(namespace).lower() in page.site.category_namespaces
-    }
-
-
 def usual_name(name: str) -> str:
     """Return a name with single spaces in the place of underscores."""
     return " ".join(name.replace("_", " ").split())
 
 
 def capitalized(name: str) -> str:
-    """Return a name with a capital first letter, as MediaWiki stores names of categories."""
+    """Return a name with a capital first letter, as most wikis store it."""
     return name[:1].upper() + name[1:]

@@ -89,6 +89,28 @@ def test_every_field(read):
     assert (article.timestamp, article.language) == ("2026-08-16T01:02:03Z", "en")
     assert article.license == "CC BY-SA 4.0"
     assert article.text == "Bern is a city.\n\n== History ==\n\nIt was founded in 1191."
+    assert article.columns == {"categories": ("Cities",), "length": len(WIKITEXT)}
+
+
+def test_columns(read):
+    listed = ["All articles", "Cities", "Swiss cities", "Links here"]
+    text = (
+        f"{WIKITEXT}\n[[Ortsnamen:swiss_cities|x]] <!-- [[Kategorie:All articles]] -->{{{{stub}}}}"
+    )
+    assert read(category=listed, source_text=text, wikibase_item="Q70").columns == {
+        "categories": ("Cities", "Swiss cities"),
+        "wikidata": "Q70",
+        "length": len(text),
+        "quality": "stub",
+    }
+    assert read(category=listed, source_text="Bern.").columns["categories"] == tuple(listed)
+    assert read(category=...).columns["categories"] == ("Cities",)
+    templates = ["Template:Asbox", "Template:Good article"]
+    article = read(category=listed, source_text=..., template=templates, wikibase_item=70)
+    assert article.columns == {"categories": tuple(listed), "quality": "good"}
+    assert read("extracted", category=listed).columns["categories"] == ("Cities",)
+    words = read(wiki="enwiktionary", category=["en:Cities"], source_text="A [[x]].")
+    assert words.columns["categories"] == ("en:Cities",)
 
 
 def test_both_forms_of_dumps(write):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from corpora import Article, ArticleStore, CorpusFormatError, MissingExtraError, export_articles
 from corpora.articles import export as export_module
-from corpora.articles.json_lines import read_json_lines
+from corpora.articles.json_lines import columns_in, read_json_lines
 from tests.corpora.articles.test_store import PROJECT, some, stored
 
 ENDINGS = [".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz", ".JSONL.GZ", ".parquet"]
@@ -36,7 +36,10 @@ articles = st.builds(
     text=texts,
     columns=st.dictionaries(
         strings,
-        st.one_of(strings, ids, st.floats(allow_nan=False), st.booleans(), st.none()),
+        st.one_of(
+            *(strings, ids, st.floats(allow_nan=False), st.booleans(), st.none()),
+            st.lists(strings, max_size=3).map(tuple),
+        ),
         max_size=3,
     ),
 )
@@ -50,7 +53,12 @@ def read(path):
     if path.name.endswith(".parquet"):
         rows = pq.read_table(path).to_pylist()
         return [
-            Article(**row | {"columns": json.loads(row.get("columns") or "{}")}) for row in rows
+            Article(
+                **row | {"columns": columns_in({"columns": json.loads(row["columns"] or "{}")})}
+            )
+            if "columns" in row
+            else Article(**row)
+            for row in rows
         ]
     return list(read_json_lines(path, language="none"))
 

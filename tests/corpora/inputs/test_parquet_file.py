@@ -61,6 +61,9 @@ STRUCTURED = {
     "infoboxes": [{"name": "Infobox", "has_parts": []}],
     "description": "dancer",
     "sections": SECTIONS,
+    "main_entity": {"identifier": "Q151972", "url": "https://www.wikidata.org/wiki/Q151972"},
+    "categories": [{"name": "Category:Dancers", "url": "…"}, {"name": "Category:1906 births"}],
+    "templates": [{"name": "Template:Good article"}, {"name": "Template:Short description"}],
 }
 
 
@@ -83,6 +86,14 @@ def test_structured_snapshots(tmp_path, ending, is_json):
     assert article.timestamp == "2024-09-01T00:00:00Z"
     assert article.language == "en"
     assert article.columns["description"] == "dancer"
+    told = {name: article.columns[name] for name in ("categories", "wikidata", "quality")}
+    assert told == {
+        "categories": ("Dancers", "1906 births"),
+        "wikidata": "Q151972",
+        "quality": "good",
+    }
+    assert "main_entity" not in article.columns
+    assert "templates" not in article.columns
 
 
 def test_a_folder_of_files_in_the_order_of_their_names(tmp_path):

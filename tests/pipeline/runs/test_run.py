@@ -172,7 +172,7 @@ def test_means_over_time(run, frame):
     assert quarters.when.iloc[0] == "2020-Q1"
     assert quarters.documents.iloc[0] == (frame.when < "2020-04-01").sum()
     assert run.topics_over("when").when.iloc[0] == "2020"  # 13 documents a quarter are few
-    with pytest.raises(KeyError, match="no column 'nothing' came along"):
+    with pytest.raises(KeyError, match="no column 'nothing' with values came along"):
         run.topics_over("nothing")
     with pytest.raises(ValueError, match="no date such as"):
         run.topics_over("stars", "year")

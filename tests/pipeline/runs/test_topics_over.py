@@ -1,13 +1,19 @@
 """Topics by the columns that articles of a wiki have: categories, quality, time."""
 
 import math
+import re
+import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pipeline
 from corpora import ArticleStore
-from tests.pipeline.support import call
+from corpora.articles.page_columns import QUALITY_TEMPLATES
+from tests.pipeline.support import call, inside
+
+GUIDE = (Path(__file__).parents[3] / "docs/guides/download.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +87,21 @@ def test_the_command_prints_the_same(run, finished):
 )
 def test_columns_that_cannot_be(finished, argv, why):
     assert why in call("topics", "small", *argv, cwd=finished).failed(2)
+
+
+def test_the_guide(finished):
+    part = (
+        GUIDE.partition("## What comes along")[2].partition("## Text")[0].replace("demo", "small")
+    )
+    commands = re.findall(r"^    python -m pipeline (.+)", part, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        call(*shlex.split(command), cwd=finished).succeeded()
+    (program,) = re.findall(r"```python\n(.*?)```", part, re.DOTALL)
+    with inside(finished):
+        exec(compile(program, "guide", "exec"), {})
+    listed = re.search(r"templates of (\d+) Wikipedias: ([a-z,\s]+),", part)
+    assert listed is not None
+    languages = set(re.findall(r"[a-z]{2,}", listed[2])) - {"and"}
+    assert languages == {line.split()[0] for line in QUALITY_TEMPLATES.strip().splitlines()}
+    assert int(listed[1]) == len(languages)
