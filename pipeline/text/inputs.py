@@ -211,6 +211,10 @@ def _fill(named: NamedInput, path: Path, target: Path) -> None:
     with Progress("reading", None, "texts") as progress:
         if not ArticleStore(path, SHARD_SIZE).append(_counted(named.found, progress)):
             raise CorpusFormatError(f"{named.path} holds no text")
+    if named.found.stamp() != named.about["stamp"]:
+        raise CorpusFormatError(
+            f"{named.path} changed while it was read: give the same command again when it is whole"
+        )
     atomic_write_text(path / ABOUT, json.dumps(named.about, indent=2, ensure_ascii=False) + "\n")
     path.rename(target)
 

@@ -87,6 +87,21 @@ def test_a_reader_that_is_interrupted_leaves_nothing(table, tmp_path, monkeypatc
     assert left_in(tmp_path / "runs") is None
 
 
+def test_an_input_that_changes_while_it_is_read_leaves_nothing(table, tmp_path, monkeypatch):
+    def counted_while_written(found, _):
+        yield from found.articles()
+        with table.open("a") as stream:
+            stream.write("c,1902,a third text\n")
+
+    monkeypatch.setattr(inputs, "_counted", counted_while_written)
+    found = named(table)
+    with pytest.raises(CorpusFormatError, match="changed while it was read"):
+        texts_store(found, tmp_path / "runs")
+    assert left_in(tmp_path / "runs") is None
+    monkeypatch.undo()
+    assert len(ArticleStore(texts_store(named(table), tmp_path / "runs"))) == 3
+
+
 def test_what_killed_readers_left_is_begun_anew_or_deleted(table, tmp_path):
     runs = tmp_path / "runs"
     store = texts_store(named(table), runs)
