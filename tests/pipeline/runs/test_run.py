@@ -162,7 +162,7 @@ def test_means_over_a_column_are_those_of_its_documents(run, frame):
         assert math.isclose(row.share, of_group.mean())
         assert math.isclose(row.standard_error, of_group.std(ddof=1) / math.sqrt(30))
     by_part = run.topics_over("part")
-    assert by_part.iloc[:, 0].tolist() == ["east"] * 3
+    assert by_part.part.tolist() == ["east"] * 3
     assert by_part.documents.tolist() == [60] * 3
 
 
