@@ -30,7 +30,7 @@ def test_the_pace_decides_unless_the_wiki_is_slower_and_html_takes_a_request_eac
 def test_all_of_a_large_wiki_is_faster_by_dump():
     all_of_it = estimate(ENGLISH, ENGLISH.n_articles)
     assert all_of_it.is_dump_faster
-    assert "about 12 hours; a dump would take about 3 hours" in all_of_it.sentence
+    assert "about 12 hours; a dump would take about 4 hours" in all_of_it.sentence
     assert all_of_it.sentence.endswith(": --source content enwiki")
     # Files are read while others arrive: many processes wait for the network.
     assert estimate(ENGLISH, ENGLISH.n_articles, n_processes=64).dump_seconds == 7e6 * 6600 / 5e6
