@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from corpora.articles.main_sections import CUT
 
+OPENING, CLOSING = re.compile(r"\{\{"), re.compile(r"\}\}")
 LINK_OR_BAR = re.compile(r"\[\[[^\[\]]*+\]\]|(?P<bar>\|)")
 MAX_DEPTH = 8
 """Levels of nested templates whose text is kept; a limit, as each level copies its content."""
@@ -52,14 +53,14 @@ Show = Callable[[str, Arguments], str | None]
 
 def show_templates(text: str) -> str:
     """Return `text` with each template as the text it shows, or `CUT`; linear time on any input."""
-    first, *rest = text.split("{{")
+    first, *rest = OPENING.split(text)
     levels = [[first]]  # pieces of text in each open template
     openers: list[str] = []
     heights = [0]  # nesting depth of the kept templates inside each open one
     for chunk in rest:
         # Of an odd number of braces, the last three are a parameter's.
         opener = "{{{" if chunk.startswith("{") else "{{"
-        inside, *after = chunk.split("}}")
+        inside, *after = CLOSING.split(chunk)
         pieces = [inside[len(opener) - 2 :]]
         openers.append(opener)
         levels.append(pieces)

@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, islice
-from xml.etree.ElementTree import Element, ParseError, XMLPullParser
-from xml.parsers.expat import ErrorString
+from xml.parsers.expat import ErrorString, ExpatError, ParserCreate
 
 from corpora.articles.article import Article
 from corpora.articles.bzip2_blocks import (
@@ -32,7 +31,7 @@ from corpora.worker_pool import WorkerDiedError, ordered_map
 PAGE = b"<page>"
 MAX_HEAD_BYTES = 1 << 24
 MAX_DEATHS = 3
-LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+LANGUAGE = "http://www.w3.org/XML/1998/namespace}lang"
 
 
 def read_articles(
@@ -192,35 +191,7 @@ def read_pages(
 
 def pages_in(chunks: Iterator[bytes], path: PathLike) -> Iterator[Page]:
     """The pages in the content of an export, see `read_pages`."""
-    site = Site()
-    root: Element | None = None
-    page: Element | None = None
-    for event, element in read_events(chunks, path):
-        name = local_name(element)
-        if root is None:
-            root = element
-            if name != "mediawiki":
-                raise CorpusFormatError(
-                    f"{path}: a MediaWiki XML export begins with <mediawiki>, this file with"
-                    f" <{name}>; use an XML export of a wiki, .xml or .xml.bz2"
-                )
-            site = site_of(root)
-        elif event == "start":
-            page = element if name == "page" else page
-        elif name == "siteinfo":
-            site = site_of(root)
-        elif name == "revision" and page is not None:
-            drop_older_revision(page)
-        elif name == "page":
-            article_page = page_of(element, site, path)
-            if article_page is not None:
-                yield article_page
-            root.clear()
-
-
-def read_events(chunks: Iterator[bytes], path: PathLike) -> Iterator[tuple[str, Element]]:
-    """The starts and ends of the elements in the content of an XML file."""
-    parser: XMLPullParser[Element] = XMLPullParser(("start", "end"))
+    export = Export(path)
     line = 1
     chunk = next(chunks, b"")
     before, doctype, name = chunk.upper().partition(b"<!DOCTYPE")
@@ -232,83 +203,181 @@ def read_events(chunks: Iterator[bytes], path: PathLike) -> Iterator[tuple[str, 
         )
     try:
         while chunk:
-            parser.feed(chunk)
-            yield from parser.read_events()  # type: ignore[misc]  # start and end events hold elements
+            yield from export.pages_after(chunk)
             line += chunk.count(b"\n")
-            chunk = next(chunks, b"")
-        parser.close()
-    except ParseError as error:
+            try:
+                chunk = next(chunks, b"")
+            except CorpusFormatError as error:
+                raise CorpusFormatError(f"{error} (after line {line})") from error
+        yield from export.pages_after(b"", is_last=True)
+    except ExpatError as error:
         raise CorpusFormatError(
-            f"{path}, line {error.position[0]}: not well-formed XML ({ErrorString(error.code)});"
+            f"{path}, line {error.lineno}: not well-formed XML ({ErrorString(error.code)});"
             " the file is no MediaWiki XML export, or is damaged or incomplete: download it again"
         ) from error
-    except CorpusFormatError as error:
-        raise CorpusFormatError(f"{error} (after line {line})") from error
 
 
-def local_name(element: Element) -> str:
-    """The name of an element without its XML namespace, which every version of exports changes."""
-    return element.tag.rpartition("}")[2]
-
-
-def child_text(element: Element, name: str) -> str:
-    """Text of the first child of this name; empty if there is none."""
-    child = element.find(f"{{*}}{name}")
-    return "" if child is None else child.text or ""
-
-
-def site_of(root: Element) -> Site:
-    """The wiki that the head of an export describes."""
-    info = root.find("{*}siteinfo")
-    language = root.get(LANGUAGE, "")
-    if info is None:
-        return Site(language=language or UNKNOWN_LANGUAGE)
-    return Site.described(
-        language,
-        child_text(info, "dbname"),
-        re.sub(r"[^/=]*$", "", child_text(info, "base")),
-        (
-            (int(element.get("key", "")), element.text or "")
-            for element in info.iterfind("{*}namespaces/{*}namespace")
-            if re.fullmatch(r"-?\d{1,9}", element.get("key", ""))
-        ),
-        case=child_text(info, "case"),
+Place = tuple[int, str, str]
+"""Depth of an element, the name of the one around it, and its own."""
+SITEINFO = (2, "mediawiki", "siteinfo")
+NAMESPACE = (4, "namespaces", "namespace")
+A_PAGE = (2, "mediawiki", "page")
+REVISION, REDIRECTS = (3, "page", "revision"), (3, "page", "redirect")
+FIELDS = frozenset(
+    (depth, parent, name)
+    for depth, parent, names in (
+        (3, "siteinfo", "dbname base case"),
+        (3, "page", "title ns id"),
+        (4, "revision", "id timestamp model text"),
     )
+    for name in names.split()
+)
+"""Elements whose text is read."""
 
 
-def drop_older_revision(page: Element) -> None:
-    """Keep one revision of a page that is being read: the latest that is wikitext."""
-    revisions = page.findall("{*}revision")
-    kept = max(
-        reversed(revisions), key=lambda one: (is_wikitext(one), child_text(one, "timestamp"))
-    )
-    for revision in revisions:
-        if revision is not kept:
-            page.remove(revision)
+class Export:
+    """Export that is read piece by piece. Elements are handled as expat finds them: a tree of them
+    takes twice as long.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self._path = path
+        self._site = Site()
+        self._language = ""
+        self._open: list[str] = []  # names of the elements that have begun and not ended
+        self._fields: dict[str, dict[str, str]] = {}  # texts, by the element around and the name
+        self._namespaces: list[tuple[int, str]] = []
+        self._revision: dict[str, str] | None = None  # the page's latest that is wikitext, if any
+        self._read: Place | None = None  # the element whose text is being read
+        self._key = ""  # its number if it is a namespace
+        self._text: list[str] = []
+        self._pages: list[Page] = []
+        self._parser = ParserCreate(namespace_separator="}")
+        self._parser.buffer_text = True
+        self._parser.buffer_size = 1 << 16
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+
+    def pages_after(self, chunk: bytes, *, is_last: bool = False) -> Iterator[Page]:
+        """Yield the pages that end in the next bytes. Raises ExpatError or CorpusFormatError behind
+        them.
+        """
+        failure: Exception | None = None
+        try:
+            self._parser.Parse(chunk, is_last)
+        except (ExpatError, CorpusFormatError) as error:
+            failure = error
+        pages, self._pages = self._pages, []
+        yield from pages
+        if failure is not None:
+            raise failure
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = tag.rpartition("}")[2]
+        parent = self._open[-1] if self._open else ""
+        self._open.append(name)
+        place = len(self._open), parent, name
+        if self._read is not None:
+            self._parser.CharacterDataHandler = None  # a field is what stands before other elements
+        elif place in FIELDS:
+            if name not in self._fields[parent] and not self._is_left_out(name):
+                self._read_text(place)
+        elif place == NAMESPACE:
+            self._key = attributes.get("key", "")
+            self._read_text(place)
+        elif place in (SITEINFO, A_PAGE, REVISION):
+            self._fields[name] = {}
+            if place == SITEINFO:
+                self._namespaces = []
+            elif place == A_PAGE:
+                self._revision = None
+        elif place == REDIRECTS:
+            self._fields["page"][name] = ""
+        elif not parent:
+            self._begin(name, attributes)
+
+    def _begin(self, name: str, attributes: dict[str, str]) -> None:
+        if name != "mediawiki":
+            raise CorpusFormatError(
+                f"{self._path}: a MediaWiki XML export begins with <mediawiki>, this file with"
+                f" <{name}>; use an XML export of a wiki, .xml or .xml.bz2"
+            )
+        self._language = attributes.get(LANGUAGE, "")
+        self._site = Site(language=self._language or UNKNOWN_LANGUAGE)
+
+    def _is_left_out(self, name: str) -> bool:
+        """Whether the field is a long text that nobody needs."""
+        page = self._fields.get("page", {})
+        return name == "text" and (page.get("ns") or "0") != "0"
+
+    def _read_text(self, place: Place) -> None:
+        self._read, self._text = place, []
+        self._parser.CharacterDataHandler = self._text.append
+
+    def _end(self, _: str) -> None:
+        name = self._open.pop()
+        parent = self._open[-1] if self._open else ""
+        place = len(self._open) + 1, parent, name
+        if self._read is not None:
+            if place == self._read:
+                self._parser.CharacterDataHandler = None
+                self._read = None
+                self._keep(place, "".join(self._text))
+        elif place == REVISION:
+            new = self._fields["revision"]
+            if self._revision is None or rank(new) >= rank(self._revision):
+                self._revision = new
+        elif place == A_PAGE:
+            page = page_of(self._fields["page"], self._revision, self._site, self._path)
+            if page is not None:
+                self._pages.append(page)
+        elif place == SITEINFO:
+            info = self._fields["siteinfo"]
+            address = re.sub(r"[^/=]*$", "", info.get("base", ""))
+            self._site = Site.described(
+                self._language,
+                info.get("dbname", ""),
+                address,
+                self._namespaces,
+                case=info.get("case", ""),
+            )
+
+    def _keep(self, place: Place, text: str) -> None:
+        _, parent, name = place
+        if place != NAMESPACE:
+            self._fields[parent][name] = text
+        elif re.fullmatch(r"-?\d{1,9}", self._key):
+            self._namespaces.append((int(self._key), text))
 
 
-def is_wikitext(revision: Element) -> bool:
+def rank(revision: dict[str, str]) -> tuple[bool, str]:
+    """The greater, the rather a revision is the one to keep: the latest that is wikitext."""
+    return is_wikitext(revision), revision.get("timestamp", "")
+
+
+def is_wikitext(revision: dict[str, str]) -> bool:
     """Whether a revision's text is wikitext; exports before version 0.6 do not say and are."""
-    return child_text(revision, "model") in ("", "wikitext")
+    return revision.get("model", "") in ("", "wikitext")
 
 
-def page_of(element: Element, site: Site, path: PathLike) -> Page | None:
-    """The page in a `<page>` element; None if it is no article."""
-    title, namespace = child_text(element, "title"), child_text(element, "ns")
-    revision = element.find("{*}revision")
+def page_of(
+    page: dict[str, str], revision: dict[str, str] | None, site: Site, path: PathLike
+) -> Page | None:
+    """The page of these fields; None if it is no article."""
+    title, namespace = page.get("title", ""), page.get("ns", "")
     if not namespace:  # before version 0.6
         namespace = "1" if title.partition(":")[0].lower() in site.other_namespaces else "0"
-    if namespace != "0" or element.find("{*}redirect") is not None:
+    if namespace != "0" or "redirect" in page:
         return None
     if revision is None or not is_wikitext(revision):
         return None
-    wikitext = child_text(revision, "text")
+    wikitext = revision.get("text", "")
     if REDIRECT.match(wikitext):
         return None
     try:
-        page_id, revision_id = int(child_text(element, "id")), int(child_text(revision, "id") or 0)
+        page_id, revision_id = int(page.get("id", "")), int(revision.get("id") or 0)
     except ValueError as error:
         raise CorpusFormatError(
             f"{path}: page {title!r} has no number as its id; is this a MediaWiki XML export?"
         ) from error
-    return Page(site, page_id, revision_id, title, child_text(revision, "timestamp"), wikitext)
+    return Page(site, page_id, revision_id, title, revision.get("timestamp", ""), wikitext)

@@ -63,7 +63,7 @@ QUOTES = re.compile(r"'''*")
 
 # Possessive quantifiers (`*+`) never give back what they took, so that a failure is final.
 LINK = re.compile(
-    r"\[\[(?P<target>[^\[\]|\n]*+)(?:\|(?P<label>(?:[^\[\]]|\[(?!\[)|\](?!\]))*+))?+\]\]"
+    r"\[\[(?P<target>[^\[\]|\n]*+)(?:\|(?P<label>(?:[^\[\]]++|\[(?!\[)|\](?!\]))*+))?+\]\]"
 )
 PICTURE = re.compile(
     r"^[^:]+:.*\.(?:jpe?g|png|svg|gif|tiff?|webp|og[agv]|webm|djvu|mp3|wav|flac|stl)\s*$",
@@ -87,7 +87,9 @@ def main_text(
     without text. Only the templates of `inline_templates` leave their text. Namespaces are names in
     any case, with spaces or underscores. Malformed markup raises nothing and takes linear time.
     """
-    text = wikitext.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
+    text = wikitext.replace("\t", " ")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = MAGIC_WORD.sub("", cut_opaque(without_invisible(text)))
     text = cut_tables(show_templates(text))
     text = cut_links(text, link_pattern(file_namespaces | category_namespaces))
@@ -179,7 +181,7 @@ def cut_tables(text: str) -> str:
 def cut_links(text: str, hidden: re.Pattern[str]) -> str:
     """Cut the links that show no text in place: pictures, captions, categories, other languages."""
     text = INTERLANGUAGE.sub(CUT, cut(text, hidden_links(text, hidden)))
-    return re.sub(hidden.pattern + r"[^\n]*", CUT, text, flags=re.IGNORECASE)  # never closed
+    return never_closed(hidden).sub(CUT, text)
 
 
 def hidden_links(text: str, hidden: re.Pattern[str]) -> Iterator[tuple[int, int]]:
@@ -215,8 +217,14 @@ def link_pattern(namespaces: frozenset[str]) -> re.Pattern[str]:
     """Pattern of the beginning of a link into one of the namespaces."""
     names = "|".join(re.escape(name.replace("_", " ")) for name in sorted(namespaces))
     names = names.replace(r"\ ", "[ _]")
-    may_match = "" if any(set(name) & set("[]|:\n") for name in namespaces) else r"(?=[^][|:\n]*:)"
+    may_match = "" if any(set(name) & set("[]|:\n") for name in namespaces) else r"(?=[^][|:\n]*+:)"
     return re.compile(rf"\[\[{may_match}[ _{CUT}]*(?:{names})[ _]*:", re.IGNORECASE)
+
+
+@cache
+def never_closed(hidden: re.Pattern[str]) -> re.Pattern[str]:
+    """Pattern of what begins like `hidden`, up to the end of the line."""
+    return re.compile(hidden.pattern + r"[^\n]*", re.IGNORECASE)
 
 
 def show_links(text: str) -> str:
@@ -261,11 +269,12 @@ def blocks_of(text: str) -> Iterator[tuple[int, str]]:
 
 def as_shown(text: str) -> str:
     """`text` without bold and italic, its entities decoded."""
-    if "''" in text:
+    marks = set(QUOTES.findall(text))
+    if marks == {"''"}:
+        text = text.replace("''", "")
+    elif marks:
         text = "\n".join(map(without_quotes, text.split("\n")))
-    if "&" not in text:
-        return text
-    return html.unescape(text.replace("&nbsp;", "\xa0").replace("&ndash;", "–"))
+    return html.unescape(text)
 
 
 def without_quotes(line: str) -> str:

@@ -369,6 +369,16 @@ def test_entity_bomb_in_another_encoding(write):
     read_until_error(write(bomb.encode("utf-16")))
 
 
+def test_elements_where_they_do_not_belong(write):
+    lone = revision("Elsewhere.").replace("<id>", "<id><b/>")
+    odd = page("A", 1, revisions=f"<x>{lone}</x>{revision('B <i>c</i>')}<id>2</id><ns>1</ns>")
+    [article] = articles_of(write(export(f"<y>{page('N')}</y>", odd)))
+    assert (article.page_id, article.title, article.text) == (1, "A", "B")
+    found, message = read_until_error(write(export(page("A"), f"<page><x>{revision()}</page>")))
+    assert found == ["A"]
+    assert "mismatched tag" in message
+
+
 def test_page_without_id(write):
     _, message = read_until_error(write(export(page("A", "x"))))
     assert "'A'" in message
