@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from corpora import Article, ArticleStore, writer_lock
+from corpora.articles import shard
 from corpora.articles.manifest import HEADER, ShardEntry, entry_line
 from corpora.files import sha256_of
 from tests.pipeline import support
@@ -297,3 +298,21 @@ def test_a_dump_through_a_pipe(tmp_path):
         input=dump.read_bytes(), capture_output=True, cwd=tmp_path, check=False,
     )  # fmt: skip
     assert json.loads(done.stdout)["articles"] == 5
+
+
+@pytest.mark.parametrize("name", ["manifest.jsonl", "shards/000001.pkl.gz"])
+def test_a_store_of_a_newer_version_is_refused_in_a_line(tmp_path, monkeypatch, name):
+    article = Article(1, 1, "A", "", "", "en", "", "A text.")
+    with monkeypatch.context() as newer:
+        newer.setattr(shard, "WITHOUT_COLUMNS", 4)
+        ArticleStore(tmp_path / "articles").append([article])
+    if name == "manifest.jsonl":
+        manifest = tmp_path / "articles" / name
+        manifest.write_text(manifest.read_text().replace('"version": 1', '"version": 2'))
+    commands = [
+        ("download", "--output", "articles", "--verify"),
+        ("train", "--articles", "articles"),
+    ]
+    for command in commands:
+        error = failed(3, *command, cwd=tmp_path)
+        assert f"{name} was written by a newer wikitopics; upgrade to read it" in error

@@ -79,6 +79,9 @@ def test_what_is_no_category(wikitext):
         "<nowiki><!--</nowiki>[[Category:A]]",
         "<!--<nowiki>-->[[Category:A]]</nowiki>",
         "[[Category:\u200eA]][[category:a]]",
+        "[[Category:A]] <!-- [[Category:B]]",
+        "[[category:A]]" + "x" * 4000 + "[[Category:A]]",
+        "[[category:A]]" + "x" * 90_000,
     ],
 )
 def test_what_is_a_category(wikitext):
@@ -107,6 +110,8 @@ def test_a_capital_that_is_two_letters_is_none():
         ("pt", "{{esboço-geo}}", "stub"),
         ("sv", "{{Ortstub}}", "stub"),
         ("und", "{{stub}}", ""),
+        ("en", "{{Good article}}" + "x" * 90_000, "good"),
+        ("en", "x" * 90_000 + "{{good article}} <!-- {{featured article}} -->", "good"),
     ],
 )
 def test_quality(language, wikitext, quality):
