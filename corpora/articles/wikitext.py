@@ -37,7 +37,7 @@ CATEGORY_NAMESPACES = frozenset(NAMESPACES_OF_CATEGORIES.split())
 MAGIC_WORD = re.compile(r"__[^\W\da-z]+?__")
 
 OPAQUE = re.compile(
-    r"<(?:!--|(?P<name>nowiki|pre|ref|references|gallery|math|chem|ce|code|source|syntaxhighlight"
+    r"<(?:(?P<whole>ref(?:\s[^<>]*)?(?:/>|(?<!/)>[^<]*+</ref\s*>))|!--|(?P<name>nowiki|pre|ref|references|gallery|math|chem|ce|code|source|syntaxhighlight"
     r"|score|timeline|imagemap|graph|chart|hiero|inputbox|categorytree|templatedata|templatestyles"
     r"|mapframe|maplink|indicator|includeonly|style|script)(?:\s[^<>]*)?/?>)",
     re.IGNORECASE,
@@ -109,6 +109,9 @@ def cut_opaque(text: str) -> str:
     while match := OPAQUE.search(text, position):
         kept.append(text[position : match.start()])
         position = match.end()
+        if match["whole"]:
+            kept.append(CUT)
+            continue
         name = (match["name"] or "").lower()
         if not name:
             end = text.find("-->", position)
@@ -231,7 +234,11 @@ def show_links(text: str) -> str:
     """`text` with links as the labels they show, and without addresses."""
     for _ in range(2):  # one may stand in another
         pieces: list[str] = LINK.split(text)  # text, target, label, text, …
-        pieces[1::3] = map(link_label, pieces[1::3], pieces[2::3])
+        links = zip(pieces[1::3], pieces[2::3], strict=True)
+        pieces[1::3] = [
+            link_label(target, label) if ":" in target or target[:1] == "#" else label or target
+            for target, label in links
+        ]
         del pieces[2::3]
         text = "".join(pieces)
         if "[[" not in text:
