@@ -4,7 +4,7 @@ Rows that are numbered, and files of some folder, have ids that other documents 
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
 import numpy as np
@@ -27,12 +27,17 @@ def is_known_by_words(named: NamedInput | None, corpus: Corpus) -> bool:
     if named is None or named.kind == "store":
         return False
     if named.kind == "counts":
-        is_made = all(doc_id == str(i) for i, doc_id in enumerate(corpus.doc_ids, 1))
+        is_made = _are_numbers(corpus.doc_ids, 1) or _are_numbers(corpus.doc_ids, 0)
     else:
         is_made = not named.found.has_ids
     if is_made:
         logger.info("%s: documents without ids are known again by their words", named.path)
     return is_made
+
+
+def _are_numbers(doc_ids: Sequence[str], first: int) -> bool:
+    """Whether ids are whole numbers in their order; those of AnnData begin with 0 by default."""
+    return all(doc_id == str(i) for i, doc_id in enumerate(doc_ids, first))
 
 
 def without_known_words(corpus: Corpus, own: Corpus, trained: TrainSettings) -> Corpus:
