@@ -11,6 +11,7 @@ import pytest
 import pipeline
 from corpora import ArticleStore
 from corpora.articles.page_columns import QUALITY_TEMPLATES
+from pipeline.runs.table import Table
 from tests.pipeline.support import call, inside
 
 GUIDE = (Path(__file__).parents[3] / "docs/guides/download.md").read_text("utf-8")
@@ -105,3 +106,9 @@ def test_the_guide(finished):
     languages = set(re.findall(r"[a-z]{2,}", listed[2])) - {"and"}
     assert languages == {line.split()[0] for line in QUALITY_TEMPLATES.strip().splitlines()}
     assert int(listed[1]) == len(languages)
+
+
+def test_a_table_without_pandas_holds_several_values():
+    table = Table.of({"categories": [("A", "B"), ("C", "D"), None]})
+    assert table["categories"].tolist() == [("A", "B"), ("C", "D"), None]
+    assert "A, B" in table._repr_html_()
