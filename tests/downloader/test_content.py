@@ -264,6 +264,8 @@ def test_a_file_with_wrong_bytes_is_fetched_once_more(site, files, source, tmp_p
     with pytest.raises(UnusableAnswerError, match="downloaded twice") as caught:
         found.extend(source(directory=tmp_path / "b").batches(None, unknown))
     assert names[1] in str(caught.value)
+    assert site.n_fetches(names[1]) == 4  # two of each
+    assert not (tmp_path / "b" / "content" / names[1]).exists()
     assert articles_in(found) == list(articles_of(files[names[0]]))
     assert found[-1].cursor["done"] == [f"{names[0]} {sums_of(files).decode()[:64]}"]
 
