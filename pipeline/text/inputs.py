@@ -29,7 +29,7 @@ from corpora.split import part_of
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.settings import TrainSettings
-from pipeline.text.text_store import PREFIX, made_for, partial_store
+from pipeline.text.text_store import PREFIX, made_for, partial_store, remove_abandoned
 
 logger = logging.getLogger(__name__)
 
@@ -143,6 +143,7 @@ def texts_store(named: NamedInput, folder: str | Path) -> str:
     identity = {**named.about, "path": str(Path(named.path).resolve())}
     key = sha256_of(json.dumps(identity, sort_keys=True).encode())[:12]
     target = root / f"{PREFIX}{key}"
+    remove_abandoned(root)
     with made_for(root):
         while not target.exists():
             try:

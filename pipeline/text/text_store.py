@@ -83,13 +83,18 @@ def partial_store(runs: Path, key: str) -> Iterator[Path]:
             lock = held.pop_all()
             held.callback(shutil.rmtree, path, ignore_errors=True)
             held.push(lock)
-        for each in runs.glob(f".{PREFIX}*.partial"):
-            if each != path and lock_holder(each) is None:
-                shutil.rmtree(each, ignore_errors=True)
+        remove_abandoned(runs, path)
         try:
             yield path
         finally:
             shutil.rmtree(path, ignore_errors=True)
+
+
+def remove_abandoned(runs: Path, own: Path | None = None) -> None:
+    """Delete what killed processes have left of stores, but not what this process holds."""
+    for each in runs.glob(f".{PREFIX}*.partial"):
+        if each != own and lock_holder(each) is None:
+            shutil.rmtree(each, ignore_errors=True)
 
 
 def copy_store(store: Path, target: Path) -> None:

@@ -109,6 +109,10 @@ def test_what_killed_readers_left_is_begun_anew_or_deleted(table, tmp_path):
     for partial in (f".{name}.partial", ".texts-0123.partial"):
         shutil.copytree(store, runs / partial / "store")
         (runs / partial / "store" / "manifest.jsonl").write_text("half a li")
+    shutil.copytree(runs / ".texts-0123.partial", runs / ".texts-4567.partial")
+    assert texts_store(named(table), runs) == store
+    assert left_in(runs) == [name]
+    shutil.copytree(store, runs / f".{name}.partial" / "store")
     shutil.rmtree(store)
     assert texts_store(named(table), runs) == store
     assert len(ArticleStore(store)) == 2
