@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+from itertools import islice
 from pathlib import Path
 
-from benchmarks.whole_wikipedia.pages import make_pages, n_cores
+from benchmarks.whole_wikipedia.markup import Markup
+from benchmarks.whole_wikipedia.pages import make_pages, n_cores, real_pages
 from benchmarks.whole_wikipedia.paper import print_paper
 from benchmarks.whole_wikipedia.rates import measure_rates
 from benchmarks.whole_wikipedia.run import Folder, print_stages, straight_through
+from corpora.articles.mediawiki_xml import read_pages
+
+DESCRIBED = 1000  # Articles of the last file that are compared with real pages
 
 
 def main() -> None:
@@ -34,6 +39,9 @@ def main() -> None:
             arguments.folder / "server", arguments.pages, arguments.seed, arguments.threads
         ):
             print(file, file.stat().st_size)
+        made = (page.wikitext for page in islice(read_pages(file), DESCRIBED))
+        for name, some in (("real", real_pages()), ("made", made)):
+            print(f"\n{name}: {Markup.of(some)}")
         return
     folder = Folder(arguments.folder.resolve())
     if arguments.what == "rates":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import mean, median
 from typing import TYPE_CHECKING
 
 from corpora.articles.wikitext import main_text
@@ -74,7 +74,8 @@ class Markup:
         default_factory=lambda: {kind: [] for kind in (*OF_PAGE, *OF_TEXT)}
     )
     of_pages: list[Counter[str]] = field(default_factory=list)  # Pieces of each kind on each page
-    n_words: int = 0  # Of main text
+    words: list[int] = field(default_factory=list)  # Of main text on each page
+    n_bytes: list[int] = field(default_factory=list)  # Of wikitext on each page
 
     @classmethod
     def of(cls, pages: Iterable[str]) -> Markup:
@@ -82,7 +83,8 @@ class Markup:
         found = cls()
         for wikitext in pages:
             found.of_pages.append(Counter())
-            found.n_words += len(main_text(wikitext).split())
+            found.words.append(len(main_text(wikitext).split()))
+            found.n_bytes.append(len(wikitext.encode()))
             for start, end in outermost(wikitext):
                 begins_line = not start or wikitext[start - 1] == "\n"
                 kind = kind_of(wikitext[start:end], begins_line=begins_line)
@@ -98,3 +100,20 @@ class Markup:
     def a_word(self, kind: str) -> float:
         """Pieces of a kind for each word of main text."""
         return len(self.pieces[kind]) / self.n_words
+
+    @property
+    def n_words(self) -> int:
+        """Words of main text."""
+        return sum(self.words)
+
+    def __str__(self) -> str:
+        """Sizes of pages, and pieces for each 1,000 words."""
+        lines = [f"{len(self.words):,} pages"]
+        for name, sizes in (("words of text", self.words), ("bytes of wikitext", self.n_bytes)):
+            lines.append(f"{name}: mean {mean(sizes):,.0f}, median {median(sizes):,.0f}")
+        lines.append(f"bytes of wikitext for each word {sum(self.n_bytes) / self.n_words:.1f}")
+        kinds = (f"{kind} {1000 * self.a_word(kind):.1f}" for kind in OF_TEXT)
+        lines.append(f"for each 1,000 words: {', '.join(kinds)}")
+        kinds = (f"{kind} {self.a_page(kind):g}" for kind in OF_PAGE)
+        lines.append(f"on the median page: {', '.join(kinds)}")
+        return "\n".join(lines)

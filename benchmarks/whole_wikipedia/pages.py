@@ -56,6 +56,7 @@ NEW_NAMES = 0.003
 REDIRECTS, OTHERS = 1.6, 6.0
 """Redirects, and pages of other namespaces, for each article."""
 OTHER_CHARACTERS, OTHER_SPREAD = 1800, 1.0
+LINK_TRIALS = 5  # Words that a link is tried at: it stands around one without other markup
 BOILERPLATE, SHARE_OF_BOILERPLATE = 20, 0.75
 OTHER_NAMESPACES = ((1, "Talk"), (3, "User talk"), (2, "User"), (14, "Category"), (10, "Template"))
 SYLLABLES = [c + v for c in "bdfghklmnprstvz" for v in ("a", "e", "i", "o", "u", "an", "el", "or")]
@@ -243,9 +244,12 @@ class Maker:
         for words in random.choices(places, [len(words) for words in places], k=n_pieces):
             i = random.randrange(len(words))
             if kind in ("link", "piped link"):
-                if words[i].isalnum():  # not within other markup
-                    target = random.choice(pieces).partition("|")[0] + "|" if "p" in kind else "[["
-                    words[i] = f"{target}{words[i]}]]"
+                for _ in range(LINK_TRIALS):
+                    if words[i].isalnum():  # not within other markup
+                        target = random.choice(pieces).partition("|")[0] + "|"
+                        words[i] = f"{target if 'p' in kind else '[['}{words[i]}]]"
+                        break
+                    i = random.randrange(len(words))
             elif kind in ("table", "file"):
                 words[-1] += "\n\n" + random.choice(pieces) + "\n\n"
             else:
