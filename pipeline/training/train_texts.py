@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import tempfile
-from dataclasses import fields
+from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from pipeline.setting_sources import from_table
 from pipeline.settings import TrainSettings
 from pipeline.text.inputs import COLUMNS, NamedInput, refuse_text_settings
 from pipeline.text.text_store import stored_texts
+from pipeline.training.setting_checks import check_settings
 from pipeline.training.train import train as train_run
 
 if TYPE_CHECKING:
@@ -100,8 +101,9 @@ def train(
     given = {"documents": "article", **given}
     if seed is not None:
         given["seed"] = seed
-    # Before the texts are read: a wrong value shows at once.
-    from_table(TrainSettings, given, "train")
+    with python_names():  # before the texts are read: a wrong value shows at once
+        checked = from_table(TrainSettings, given, "train")
+        check_settings(replace(checked, articles=TEXTS))  # no articles would be the sample
     temporary = None
     if run is None and runs is None:
         temporary = tempfile.TemporaryDirectory(prefix="wikitopics-", ignore_cleanup_errors=True)
