@@ -7,7 +7,7 @@ import pytest
 
 from corpora import ArticleStore, CorpusFormatError
 from corpora.articles.page_filter import PageFilter
-from downloader import file_download
+from downloader import dump_files, file_download
 from downloader.content import BASE as WIKIMEDIA
 from downloader.content import ContentFiles, Place, place_of
 from downloader.crawl import crawl
@@ -151,6 +151,18 @@ def test_files_come_by_their_first_page(site, source, client):
         "100",
     ]
     assert about == {"date": DATE, "files": 3}
+
+
+@pytest.mark.parametrize(("told", "n_bytes"), [("1.5M", 6 << 20), ("-", None)])
+def test_sizes_that_a_listing_rounds_or_does_not_tell(site, files, source, told, n_bytes):
+    site.size_of = lambda _: told
+    list_dump(site)
+    found = source()
+    batches = found.batches(None, unknown)
+    next(batches)
+    assert found.file_progress.n_bytes == n_bytes
+    list(batches)
+    assert found.file_progress.n_bytes == (n_bytes and sum(map(len, files.values())))
 
 
 def test_a_file_is_fetched_while_the_one_before_is_read(site, files, source):
@@ -382,17 +394,24 @@ def test_files_can_be_kept(site, files, source, tmp_path):
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), TryLaterError("busy")])
 def test_what_fails_ahead_may_succeed_when_it_is_needed(files, source, base, monkeypatch, error):
-    fetch, failed, found = PoliteClient.fetch_file, threading.Event(), []
+    fetch, passing, found = PoliteClient.fetch_file, dump_files.is_passing, []
+    has_failed, is_noted = threading.Event(), threading.Event()
 
     def fail_ahead(self, url, path, *rest):
-        if not url.endswith(next(iter(files))) and not failed.is_set():
-            failed.set()
+        if not url.endswith(next(iter(files))) and not has_failed.is_set():
+            has_failed.set()
             raise error
         fetch(self, url, path, *rest)
 
+    def note(outcome):  # before the next file can be taken
+        if has_failed.is_set():
+            is_noted.set()
+        return passing(outcome)
+
     monkeypatch.setattr(PoliteClient, "fetch_file", fail_ahead)
+    monkeypatch.setattr(dump_files, "is_passing", note)
     for batch in source(n_ahead=1).batches(None, unknown):
-        assert failed.wait(10)
+        assert is_noted.wait(10)
         found.append(batch)
     assert articles_in(found) == list(articles_of(*files.values()))
 
