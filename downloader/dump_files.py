@@ -335,8 +335,7 @@ class GivenUp(Exception):  # noqa: N818 - nothing went wrong
 class Fetches:
     """Downloads of the files of a dump in their order, by a thread for each client.
 
-    No thread is more than `n_ahead` files before the one that was taken last. Without any, each
-    file is downloaded when it is taken.
+    No thread is more than `n_ahead` files before the one that was taken last.
     """
 
     def __init__(self, source: DumpFiles, files: Sequence[RemoteFile]) -> None:
@@ -353,7 +352,7 @@ class Fetches:
         time."""
         self._threads = [
             threading.Thread(target=self._work, args=(client,), daemon=True)
-            for client in (source.clients if self._n_ahead else ())
+            for client in source.clients
         ]
         for thread in self._threads:
             thread.start()

@@ -464,6 +464,22 @@ def test_the_language_is_that_of_the_files(site, source, tmp_path):
     assert crawl(store, source("2026-09-01", "nowiki"), tmp_path / "state").added == 0
 
 
+def test_a_file_is_deleted_only_when_its_articles_are_stored(files, source, tmp_path):
+    store, noted = ArticleStore(tmp_path / "store", 10_000), []
+
+    def look(_, batch):
+        if batch.commit:
+            [state] = (tmp_path / "state").glob("crawl-*.json")
+            done = json.loads(state.read_text())["cursor"]["done"]
+            copy = tmp_path / "download" / "content" / list(files)[len(done) - 1]
+            noted.append((len(done), len(store), copy.exists()))
+
+    crawl(store, source(n_ahead=0), tmp_path / "state", None, look)
+    counts = [len(articles_of(*list(files.values())[:n])) for n in (1, 2, 3, 4)]
+    assert noted == [(n, counts[n - 1], True) for n in (1, 2, 3, 4)]
+    assert left_in(tmp_path) == []
+
+
 def test_a_limit_takes_the_first_and_goes_on(files, source, tmp_path):
     store = ArticleStore(tmp_path / "store", 10)
     expected = [article.page_id for article in articles_of(*files.values())]
