@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 DEFAULT_PLACE = "faster"  # Default place of E-steps
 TASKS_A_THREAD = 2  # Tasks for each thread, of a batch that all workers share
 TRY_EVERY = 200  # Batches after which the slower place is tried again
+WORTH_LOADING = 10.0
+"""Seconds of E-steps here after which workers load kernels, which takes each some seconds."""
 
 
 class ClusterEStep:
@@ -103,13 +105,18 @@ def load_kernels() -> None:
 
 
 class _Places:
-    """Choice of the place of the next E-step. Workers load kernels while the client infers."""
+    """Choice of the place of the next E-step.
+
+    Workers load kernels while the client infers, once that has taken so long that it may be worth
+    it.
+    """
 
     def __init__(self, place: str, cluster: Cluster) -> None:
         self._fixed = "" if place == "faster" else place
-        workers = () if self._fixed else cluster.addresses
-        self._loading = [cluster.submit_to(worker, load_kernels) for worker in workers]
-        self._seconds: dict[str, float] = {}
+        self._cluster = cluster
+        self._loading: list[Future[Any]] | None = None
+        self._seconds_here = 0.0  # Of all batches
+        self._seconds: dict[str, float] = {}  # Of the last batch, by place
         self._n, self._said = 0, ""
 
     def next(self) -> str:
@@ -117,8 +124,12 @@ class _Places:
         if self._fixed:
             return self._fixed
         if "workers" not in self._seconds:
-            is_loading = any(future.status == "pending" for future in self._loading)
-            if self._seconds.get("here", 0.0) == 0.0 or is_loading:
+            if self._seconds_here < WORTH_LOADING:
+                return "here"
+            if self._loading is None:
+                workers = self._cluster.addresses
+                self._loading = [self._cluster.submit_to(each, load_kernels) for each in workers]
+            if any(future.status == "pending" for future in self._loading):
                 return "here"
             self._loading = []
             return "workers"
@@ -136,3 +147,5 @@ class _Places:
     def took(self, place: str, seconds: float) -> None:
         """Record the seconds that a batch took."""
         self._seconds[place] = seconds
+        if place == "here":
+            self._seconds_here += seconds

@@ -70,7 +70,8 @@ def test_a_batch_is_parted_and_added_up_by_the_workers(two):
 
 
 @pytest.mark.parametrize(("here", "there", "best"), [(0.1, 0.2, "here"), (0.2, 0.1, "workers")])
-def test_the_faster_place_is_gone_on_at(here, there, best, caplog):
+def test_the_faster_place_is_gone_on_at(here, there, best, caplog, monkeypatch):
+    monkeypatch.setattr(e_step_module, "WORTH_LOADING", here)
     places, took = _Places("faster", mock.Mock(addresses=())), {"here": here, "workers": there}
     with caplog.at_level(logging.INFO, "pipeline"):
         chosen = []
@@ -86,13 +87,14 @@ def test_the_faster_place_is_gone_on_at(here, there, best, caplog):
     )
 
 
-def test_while_workers_load_batches_are_made_here():
+def test_workers_load_once_it_may_be_worth_it_and_meanwhile_batches_are_made_here():
     cluster = mock.Mock(addresses=("one", "two"))
     loading = cluster.submit_to.return_value
     loading.status = "pending"
     places = _Places("faster", cluster)
-    for _ in range(5):
+    for n_batches in range(15):
         assert places.next() == "here"
+        assert cluster.submit_to.call_count == 2 * (n_batches >= e_step_module.WORTH_LOADING)
         places.took("here", 1.0)
     loading.status = "finished"
     assert places.next() == "workers"
@@ -100,7 +102,9 @@ def test_while_workers_load_batches_are_made_here():
 
 def test_the_default_is_the_faster_place(two):
     with mock.patch.object(two, "submit_to") as loading:
-        ClusterEStep(two, 1, 0)
+        places = ClusterEStep(two, 1, 0)._places
+        places.took("here", e_step_module.WORTH_LOADING)
+        places.next()
         assert loading.call_count == two.n_workers
         with mock.patch.object(e_step_module, "DEFAULT_PLACE", "workers"):
             assert ClusterEStep(two, 1, 0)._places.next() == "workers"
