@@ -1,5 +1,6 @@
 import bz2
 import gzip
+import hashlib
 import io
 import lzma
 import tracemalloc
@@ -25,6 +26,7 @@ from corpora.articles.page_filter import PageFilter
 from corpora.worker_pool import WorkerDiedError
 
 NAME = "dump.xml"
+SAMPLE_DIGEST = "0cf1192a9cb2354fd63d7b5710ecd80b8328bbe9d25ab8455919dfe302d23182"
 SITEINFO = """<siteinfo><sitename>Wikipedia</sitename><dbname>skwiki</dbname>
 <base>https://sk.wikipedia.org/wiki/Hlavn%C3%A1_str%C3%A1nka</base><namespaces>
 <namespace key="-2" case="first-letter">Médiá</namespace>
@@ -391,6 +393,8 @@ def test_built_in_sample():
     )
     articles = list(articles_of(sample))
     assert len(articles) == 106
+    digest = hashlib.sha256("\f".join(article.text for article in articles).encode()).hexdigest()
+    assert digest == SAMPLE_DIGEST, "the text has changed: was that meant?"
     first = articles[0]
     assert (first.page_id, first.title, first.language) == (12, "Anarchism", "en")
     assert first.url == "https://en.wikipedia.org/wiki/Anarchism"
