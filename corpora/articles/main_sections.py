@@ -163,12 +163,13 @@ def without_debris(text: str) -> str:
     text = cuts_alone(with_plain_spaces(text))
     if CUT in text:
         empty = EMPTY_BRACKETS[QUOTED_CUT.search(text) is not None]
-        text = empty.sub(lambda match: CUT if CUT in match[0] else match[0], text)
-        text = "".join(without_end(BEFORE_CLOSING.split(text), " ,;:", 9))
-        text = cuts_alone(AFTER_OPENING.sub("", text))
+        emptied = empty.sub(lambda match: CUT if CUT in match[0] else match[0], text)
+        kept = "".join(without_end(BEFORE_CLOSING.split(emptied), " ,;:", 9))
+        kept = AFTER_OPENING.sub("", kept)
+        text = kept if emptied == text else cuts_alone(kept)
         text = "".join(without_end(BEFORE_PUNCTUATION.split(text), ",;", 1)).replace(CUT, " ")
     kept = without_invisible(CITATION_MARK.sub("", text))
-    if any(mark in kept for mark in "[]{}<"):
+    if "<" in kept or any(mark in kept and mark * 2 in kept for mark in "[]{}"):
         kept = STRAY_MARK.sub(" ", kept)
     return text if kept == text else with_plain_spaces(kept)
 
