@@ -50,6 +50,7 @@ TABLE = re.compile(
 )
 TABLE_TAG = re.compile(r"</?table", re.IGNORECASE)
 BRACKETS = re.compile(r"(?P<open>\[\[)|\]?\]\](?!\])|\]\]")
+REST_OF_FLAT_LINK = re.compile(r"[^\[\]]*+\]\](?!\])")
 INTERLANGUAGE = re.compile(r"\[\[ ?(?:[a-z]{2,3}(?:-[a-z]{2,})*|simple):[^\s|\[\]][^|\[\]\n]*\]\]")
 LINE_TAG = re.compile(
     r"</?(?:br|p|div|blockquote|li|ul|ol|dl|dt|dd|hr|center|poem)(?:[\s/][^<>]*)?>", re.IGNORECASE
@@ -199,6 +200,10 @@ def hidden_links(text: str, hidden: re.Pattern[str]) -> Iterator[tuple[int, int]
             before -= 1
         if (start - before) % 2:  # the brackets before it pair up with its own
             position += 1
+            continue
+        if flat := REST_OF_FLAT_LINK.match(text, start + 2):
+            position = flat.end()
+            yield start, position
             continue
         openers: list[int] = []
         for token in BRACKETS.finditer(text, start):
