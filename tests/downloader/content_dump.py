@@ -5,6 +5,7 @@ import hashlib
 import re
 import tempfile
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 
 from corpora.articles.article import Article
@@ -37,10 +38,11 @@ def export(pages, head=None):
 
 def exports(n_files, wiki=WIKI, date=DATE, max_page=MAX_PAGE):
     """Name → content of the files of a dump of the sample, each with a talk page."""
-    page_of = sample(max_page)[1]
-    numbers, files = sorted(page_of), {}
-    for i in range(n_files):
-        some = numbers[len(numbers) * i // n_files : len(numbers) * (i + 1) // n_files]
+    page_of, files = sample(max_page)[1], {}
+    ends = list(accumulate(len(page_of[number]) for number in sorted(page_of)))
+    share_of = [min(n_files * end // (ends[-1] + 1), n_files - 1) for end in ends]
+    for i in range(n_files):  # of about equal sizes
+        some = [n for n, share in zip(sorted(page_of), share_of, strict=True) if share == i]
         pages = [page_of[number] for number in some] + [TALK.format(some[-1] + 1)]
         files[f"{wiki}-{date}-p{some[0]}p{some[-1] + 1}.xml.bz2"] = export(pages)
     return files

@@ -306,3 +306,13 @@ def test_kills_do_not_start_it_over(tmp_path):
     assert (tmp_path / "a").read_bytes() == DATA
     assert names(tmp_path) == {"a"}
     assert [("range" in request.headers) for request in server.requests] == [False, True]
+
+
+def test_an_error_of_the_progress_gives_a_download_up_before_its_request(client, tmp_path):
+    def give_up(n_bytes):
+        raise KeyError(n_bytes)
+
+    (tmp_path / "a.partial").write_bytes(b"123")
+    with pytest.raises(KeyError, match="3"):
+        client.fetch_file("http://127.0.0.1:9/a", tmp_path / "a", MAX_BYTES, give_up)
+    assert client.n_requests == 0

@@ -93,6 +93,12 @@ def test_the_time_left_is_told_by_bytes(tmp_path, monkeypatch):
     assert (status.fields["bytes_read"], status.fields["of_bytes"]) == (1300, 4000)
 
 
+def test_with_a_limit_no_file_comes_that_is_not_needed(site, wiki, tmp_path):
+    download(wiki, "--limit", 1, cwd=tmp_path).succeeded()
+    assert stored(tmp_path) == expected()[:1]
+    assert site.n_fetches() == 1
+
+
 def test_these_articles_only_and_files_that_stay(site, wiki, tmp_path):
     chosen = expected()[5], expected()[-1]
     titles = tmp_path / "titles.txt"
