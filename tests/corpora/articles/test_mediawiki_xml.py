@@ -234,15 +234,17 @@ def test_any_number_of_processes(write, monkeypatch):
     assert (told, told[-1]) == (sorted(told), path.stat().st_size)
 
 
-@pytest.mark.parametrize(
-    "known",
-    [
-        range(1, 800),
-        pytest.param(range(1, 901), marks=pytest.mark.slow),
-        pytest.param([5, 30, 800], marks=pytest.mark.slow),
-    ],
-)
-def test_known_pages_with_processes(write, known):
+@pytest.fixture
+def in_one_process(monkeypatch):
+    """Shares are read in this process, which is faster than to start others."""
+    monkeypatch.setattr(
+        mediawiki_xml, "ordered_map", lambda function, items, *_, **__: map(function, items)
+    )
+
+
+@pytest.mark.parametrize("known", [range(1, 800), range(1, 901), [5, 30, 800]])
+@pytest.mark.usefixtures("in_one_process")
+def test_known_pages_in_shares(write, known):
     path = write(bz2.compress(noisy_export(), 1))
     found = list(read_articles(path, n_processes=2, known=lambda number: number in known))
     assert found == list(read_articles(path, known=lambda number: number in known))
@@ -261,18 +263,19 @@ def without_a_block(data):
     "harm",
     [
         lambda data: data[: len(data) * 4 // 5],
-        pytest.param(lambda data: data[:-4], marks=pytest.mark.slow),
-        pytest.param(lambda data: data[:-5] + b"\0" + data[-4:], marks=pytest.mark.slow),
+        lambda data: data[:-4],
+        lambda data: data[:-5] + b"\0" + data[-4:],
         lambda data: data[:300_000] + bytes(40) + data[300_040:],
         without_a_block,
     ],
 )
-def test_damage_shows_with_processes_as_without(write, harm):
+@pytest.mark.usefixtures("in_one_process")
+def test_damage_shows_in_shares_as_in_the_whole(write, harm):
     path = write(harm(bz2.compress(noisy_export(), 1)))
     assert read_until_error(path, n_processes=2) == read_until_error(path)
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("in_one_process")
 def test_what_follows_the_last_stream_is_left_out(write):
     path = write(bz2.compress(noisy_export(), 1) + b"garbage" * 9)
     assert list(read_articles(path, n_processes=2)) == list(read_articles(path))
