@@ -77,7 +77,8 @@ def gibbs(rates: dict[str, Any]) -> Iterator[Line]:
     sweeps = SWEEPS * n_tokens / rates["gibbs sweeps, tokens a second"]
     yield Line(f"Gibbs: {SWEEPS} sweeps", sweeps)
     each = rates["validation, seconds"] * VOCABULARY / rates["words"]
-    yield Line(f"Gibbs: {n_validations()} validations", n_validations() * each)
+    validations = n_validations() * each  # most of it prepares topics, on one thread
+    yield Line(f"Gibbs: {n_validations()} validations", validations, validations)
     yield prevalence(rates)
 
 

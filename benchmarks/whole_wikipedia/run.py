@@ -6,6 +6,9 @@
 Every stage is a command as users give it, and with `--kills` each is killed once, by SIGKILL, and
 given again. The same command on the same folder goes on where it was; what stages took is in
 DIR/run.json, added up. At the end the store must hold every article that was made.
+
+Killed while it counts, `train` begins with bigrams again; what that takes is booked on the stage
+that was killed.
 """
 
 from __future__ import annotations
