@@ -208,14 +208,13 @@ def between_marks_of(
             n_ours = len(data)
         if not has_begun:
             start = data.find(mark)
-            if start >= n_ours or (start < 0 and not is_ours):
-                return
             has_begun = start >= 0
             start = start if has_begun else max(len(data) - n_held, 0)
+            if start >= n_ours and not is_ours:
+                return
             data, n_ours = data[start:], n_ours - start
         if has_begun and not is_ours and (end := data.find(mark, max(n_ours, 0))) >= 0:
-            yield data[:end]
-            yield closing
+            yield data[:end] + closing
             return
         n_given = max(len(data) - n_held, 0)
         if has_begun and n_given:

@@ -220,6 +220,16 @@ def test_each_page_is_in_one_share(write, size):
     assert total == 0
 
 
+@pytest.mark.parametrize("size", [50, 150])
+def test_the_beginning_of_a_page_may_cross_streams_and_shares(write, size):
+    data = export(*(page(str(i)) for i in range(4))).encode()
+    parts = [data[start : start + 2] for start in range(0, len(data), 2)]
+    path = write(b"".join(map(bz2.compress, parts)))
+    head, ends = head_of(path), range(size, path.stat().st_size + size, size)
+    found = [pages_of(Share(str(path), end - size, end), head, []) for end in ends]
+    assert [one.title for some in found for one in some] == ["0", "1", "2", "3"]
+
+
 def no_second_reading(*_):
     raise AssertionError
 
