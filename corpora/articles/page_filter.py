@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from corpora.articles.page import Page, categories_of
+from corpora.articles.wikitext import CATEGORY_NAMESPACES
 from corpora.files import sha256_of
 
 
@@ -20,8 +21,9 @@ class PageFilter:
     @classmethod
     def of(cls, titles: Iterable[str] = (), categories: Iterable[str] = ()) -> "PageFilter":
         """The filter for titles and categories as people write them: with underscores, without the
-        capital that most wikis give to the first letter.
+        capital that most wikis give to the first letter, categories with or without `Category:`.
         """
+        categories = map(without_namespace, categories)
         names = ([usual_name(name) for name in given] for given in (titles, categories))
         return cls(*(frozenset(each) | frozenset(map(capitalized, each)) for each in names))
 
@@ -40,6 +42,12 @@ class PageFilter:
 def usual_name(name: str) -> str:
     """Return a name with single spaces in the place of underscores."""
     return " ".join(name.replace("_", " ").split())
+
+
+def without_namespace(category: str) -> str:
+    """Return the name of a category without the namespace."""
+    namespace, _, name = category.partition(":")
+    return name if name and namespace.strip().lower() in CATEGORY_NAMESPACES else category
 
 
 def capitalized(name: str) -> str:

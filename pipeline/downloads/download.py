@@ -14,7 +14,7 @@ from corpora.articles.remote import is_url
 from corpora.articles.writer import ArticleWriter
 from downloader.sources import export_files, read_exports, read_source, sample_path
 from pipeline.downloads import tables
-from pipeline.downloads.filters import page_filter
+from pipeline.downloads.filters import page_filter, warn_if_nothing_passed
 from pipeline.downloads.job import DownloadJob, Status
 from pipeline.downloads.one_wiki import refuse_file_of_another_wiki
 from pipeline.errors import UsageError, check_exists
@@ -55,10 +55,13 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
     with DownloadJob(settings.output).held(settings) as status:
         if settings.is_live:
             store = ArticleStore(settings.output, SHARD)
-            return live.download(settings, status, store)
-        if settings.source in tables.SOURCES:
-            return _from_table(settings, status)
-        return _from_file(settings, status)
+            result = live.download(settings, status, store)
+        elif settings.source in tables.SOURCES:
+            result = _from_table(settings, status)
+        else:
+            result = _from_file(settings, status)
+    warn_if_nothing_passed(settings, result)
+    return result
 
 
 def start_in_background(settings: DownloadSettings) -> dict[str, Any]:

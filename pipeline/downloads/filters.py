@@ -1,11 +1,15 @@
 """Filters of the pages of a dump, from the settings."""
 
+import logging
 from pathlib import Path
+from typing import Any
 
 from corpora.articles.page_filter import PageFilter
 from downloader.titles import read_lines, title_in
 from pipeline.errors import UsageError
 from pipeline.settings import DownloadSettings
+
+logger = logging.getLogger(__name__)
 
 
 def page_filter(settings: DownloadSettings) -> PageFilter | None:
@@ -21,6 +25,14 @@ def page_filter(settings: DownloadSettings) -> PageFilter | None:
     if settings.category and not categories:
         raise UsageError(f"--category names no category: {settings.category!r}")
     return PageFilter.of(titles, categories) if titles or categories else None
+
+
+def warn_if_nothing_passed(settings: DownloadSettings, result: dict[str, Any]) -> None:
+    """Warn if a download that is finished has left the store empty because of the filters."""
+    given = {"title": settings.titles, "category": settings.category}
+    names = " and ".join(name for name, value in given.items() if value)
+    if names and result.get("finished", True) and not result["articles"]:
+        logger.warning("no page has such a %s: is it spelled as in the wiki?", names)
 
 
 def _lines(path: str) -> list[str]:

@@ -32,6 +32,15 @@ def test_categories_that_the_wikitext_names(link):
     assert not wanted(page(wikitext=f"Text.\n{link.replace('[[', '[[:')}"))
 
 
+def test_categories_with_their_namespace():
+    plain = PageFilter.of(categories=["Fluss in Bern"])
+    for name in ("Category:Fluss in Bern", "Kategorie: fluss_in Bern"):
+        assert PageFilter.of(categories=[name])(page(wikitext="[[Kategorie:Fluss in Bern]]"))
+    assert PageFilter.of(categories=["Category:Fluss in Bern"]).stamp() == plain.stamp()
+    assert PageFilter.of(categories=["Category:"]).categories == {"Category:"}
+    assert PageFilter.of(categories=["Film: A"]).categories == {"Film: A"}
+
+
 def test_both_have_to_hold():
     wanted = PageFilter.of(["Alpha Beta"], ["C"])
     assert wanted(page(wikitext="[[Category:C]]"))

@@ -163,8 +163,11 @@ def test_a_folder_is_filtered_and_of_one_wiki(tmp_path):
     chosen = [article for article in expected() if article.title.startswith("A")][:3]
     (tmp_path / "titles.txt").write_text("".join(f"{article.title}\n" for article in chosen))
     argv = ("download", "--source", "dump", "dump")
-    call(*argv, "--titles", "titles.txt", cwd=tmp_path).succeeded()
+    none = call(*argv, "--category", "No such", cwd=tmp_path).succeeded()
+    assert "no page has such a category" in none.err
+    taken = call(*argv, "--titles", "titles.txt", cwd=tmp_path).succeeded()
     assert stored(tmp_path) == chosen
+    assert "no page" not in taken.err
     other = ArticleStore(tmp_path / "other")
     other.append([type(chosen[0])(1, 1, "T", "http://other.test/T", "", "en", "", "Text.")])
     assert "other.test" in call(*argv, "--output", "other", cwd=tmp_path).failed()
