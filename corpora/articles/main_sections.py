@@ -3,6 +3,7 @@
 Both make blocks: headings with their levels and paragraphs with level 0. `CUT` marks what was cut.
 """
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -116,6 +117,9 @@ AFTER_OPENING = re.compile(rf"{CUT}(?<=[(\[]{CUT})[ ,;:{CUT}]*")
 BEFORE_CLOSING = re.compile(rf"{CUT}[ ,;:{CUT}]{{0,9}}(?=[)\]])")
 BEFORE_PUNCTUATION = re.compile(rf"{CUT}(?=[,.;:!?](?!\w)|[，。、；：！？）」])")
 
+LONG_NUMBER = re.compile(r"&#[0-9]{640,}+;?")
+"""Reference to a character by more digits than Python may be set to convert."""
+
 BETWEEN_BLOCKS = "\n\uffff\n"
 
 
@@ -172,6 +176,14 @@ def without_debris(text: str) -> str:
     if "<" in kept or any(mark in kept and mark * 2 in kept for mark in "[]{}"):
         kept = STRAY_MARK.sub(" ", kept)
     return text if kept == text else with_plain_spaces(kept)
+
+
+def unescaped(text: str) -> str:
+    """`text` with its entities decoded; numbers of no character, however long, give U+FFFD."""
+    try:
+        return html.unescape(text)
+    except ValueError:
+        return html.unescape(LONG_NUMBER.sub("\ufffd", text))
 
 
 def with_plain_spaces(text: str) -> str:

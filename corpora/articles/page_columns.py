@@ -12,13 +12,13 @@ stand at the beginning or the end of a page; comments and `<nowiki>` are looked 
 may hide what was found.
 """
 
-import html
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
 
 from corpora.articles.article import Value
+from corpora.articles.main_sections import unescaped
 
 CATEGORIES, WIKIDATA, LENGTH, QUALITY = "categories", "wikidata", "length", "quality"
 QUALITIES = ("featured", "good", "stub")  # The first one that a page has is its quality
@@ -127,7 +127,7 @@ def categories_in(
 
 def category_name(written: str, *, capitalized: bool = True) -> str:
     """Return a category's name as the wiki shows it; empty if it is no title."""
-    name = html.unescape(written) if "&" in written else written
+    name = unescaped(written) if "&" in written else written
     if not name.isascii():
         name = MARKS.sub("", name)
     name = " ".join(name.replace("_", " ").split())

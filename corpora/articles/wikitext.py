@@ -7,7 +7,6 @@ Each step takes linear time on any input. mwparserfromhell, the oracle of the te
 minute on 600 malformed characters and twice as long for every 20 more.
 """
 
-import html
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -18,6 +17,7 @@ from corpora.articles.main_sections import (
     CUT,
     joined,
     tidy_blocks,
+    unescaped,
     without_apparatus,
     without_invisible,
 )
@@ -286,7 +286,7 @@ def as_shown(text: str) -> str:
         text = text.replace("''", "")
     elif marks:
         text = "\n".join(map(without_quotes, text.split("\n")))
-    return html.unescape(text)
+    return unescaped(text)
 
 
 def without_quotes(line: str) -> str:

@@ -239,6 +239,12 @@ def test_namespaces_of_the_dump_and_unknown_ones():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("digits", ["9" * 9, "9" * 5000])
+def test_numbers_of_no_character(digits):
+    assert main_text(f"A &#{digits}; B.") == "A \ufffd B."
+    assert main_text(f"A &#{digits} B &amp; C.") == "A \ufffd B & C."
+
+
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_time_is_linear(unit):
     text = unit * (200_000 // len(unit))
