@@ -159,3 +159,8 @@ def test_hostile_wikitext_takes_linear_time(piece):
         return time.process_time() - began
 
     assert seconds(400_000) < max(0.5, 20 * seconds(40_000))
+
+
+def test_a_number_of_no_character_in_a_category():
+    assert categories_in(f"[[Category:A]] [[Category:&{'#' + '9' * 5000};]]", ENGLISH) == ["A"]
+    assert category_name(f"&#{'9' * 5000};") == "\ufffd"
