@@ -86,6 +86,12 @@ def rows_of(texts: Any) -> Rows:
 
 def _of_iterable(texts: Iterable[Any]) -> Rows:
     if isinstance(texts, Sequence) and texts and isinstance(texts[0], Mapping):
+        for i, row in enumerate(texts, 1):
+            if not isinstance(row, Mapping):
+                kind = type(row).__name__
+                raise CorpusFormatError(
+                    f"the rows, row {i}: expected a mapping of columns as in row 1, found {kind}"
+                )
         columns = dict.fromkeys(str(name) for row in texts for name in row)
         strings = dict.fromkeys(n for row in texts for n, v in row.items() if isinstance(v, str))
         return Rows("the rows", tuple(columns), tuple(strings), texts)

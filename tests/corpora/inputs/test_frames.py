@@ -106,6 +106,8 @@ def test_tables_that_are_none():
             rows_of(wrong)
     with pytest.raises(CorpusFormatError, match="differ in length: 1 and 2 rows"):
         rows_of({"text": ["x"], "n": [1, 2]})
+    with pytest.raises(CorpusFormatError, match=r"row 2: expected a mapping .* found str"):
+        rows_of([{"text": "x"}, "y"])
 
 
 def test_nothing_but_numbers_of_rows_is_in_memory_of_a_generator():
