@@ -46,6 +46,9 @@ LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*|simple")
 AS_TEXT = (Decimal, dt.timedelta, UUID, np.datetime64, np.timedelta64)
 """Types of values that are kept as their text."""
 
+OF_PANDAS = ("Interval", "Period")
+"""Names of pandas' types that are kept so too; `pandas.cut` gives intervals."""
+
 ID_NAMES = ("page_id", "id", "identifier")
 COMMON_NAMES = ("id", "page_id", "title", "url")
 """Columns that are not taken for the text, unless it is asked for."""
@@ -380,7 +383,7 @@ def _plain(value: Any) -> Any:
         plain = float(value)
     elif isinstance(value, dt.date | dt.time):
         plain = value.isoformat()
-    elif isinstance(value, AS_TEXT) or type(value).__name__ == "Period":  # of pandas
+    elif isinstance(value, AS_TEXT) or type(value).__name__ in OF_PANDAS:
         plain = str(value)
     elif hasattr(value, "item") and getattr(value, "ndim", 1) == 0:  # a scalar of NumPy
         plain = _plain(value.item())

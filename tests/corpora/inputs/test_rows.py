@@ -131,6 +131,7 @@ def test_values_that_come_along():
         "is_new": np.bool_(True),
         "when": np.datetime64("2020-01-02T03:04"),
         "month": pd.Period("2020-01", "M"),
+        "age": pd.Interval(20, 30),
         "never": np.datetime64("NaT"),
         "tags": ["x"],
     }
@@ -143,5 +144,6 @@ def test_values_that_come_along():
         "is_new": True,
         "when": "2020-01-02T03:04",
         "month": "2020-01",
+        "age": "(20, 30]",
         "never": None,
     }
