@@ -286,6 +286,7 @@ def test_names_that_are_no_settings_or_have_no_use(name, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"topics": 0}, "^topics must be at least 1, found 0$"),
         ({"no_below": "many"}, "train: no_below must be a whole number, found 'many'"),
         ({"topics": 2.5}, "train: topics must be a whole number, found 2.5"),
         ({"model": "lda"}, "train: model must be one of online, gibbs"),
