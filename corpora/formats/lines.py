@@ -76,7 +76,10 @@ class LineReader:
         try:
             return line.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise self.error(f"not valid UTF-8 (byte {error.start} of the line)", number) from error
+            raise self.error(
+                f"not valid UTF-8 (byte {error.start} of the line); convert the file to UTF-8",
+                number,
+            ) from error
 
     def error(self, message: str, number: int | None = None) -> CorpusFormatError:
         """Return the error that names the file and the line; by default the last line read."""

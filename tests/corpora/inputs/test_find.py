@@ -121,7 +121,7 @@ def test_a_store_is_a_store(tmp_path):
         ("id,text\n1,a\n,b\n", r"line 3, column 'id': no id"),
         ('id,text\n1,a\n2,"open\n3,more\n', r"line 3: a quote is opened here"),
         ('id,text\n1,a\n2,"open\n3,"more"\n', r"line 3: a quote is opened here"),
-        (b"id,text\n1,a\n2,caf\xe9\n", r"line 3: not valid UTF-8"),
+        (b"id,text\n1,a\n2,caf\xe9\n", r"line 3: not valid UTF-8 .*; convert the file to UTF-8"),
         ("id,text\n1,a\n2,nan\n", r"line 3, column 'text': expected a text, found nan"),
         ("id,text\n1,2.5\n2,3\n", r"line 2, column 'text': expected a text, found the number 2.5"),
         ("id,id\n1,2.5\n", r"line 1: two columns are called 'id'"),
@@ -147,6 +147,7 @@ def test_a_bad_csv_is_one_line_that_names_the_place(tmp_path, content, why):
             "one file of text is one document; name the folder",
         ),
         ("list.json", '\ufeff[{"text": "a"}]', "a list of JSON; write an object a line"),
+        ("Reviews.XLSX", b"PK\3\4", "spreadsheets are not read; save the table as CSV"),
         ("one.json", '{"text":\n"a"}', "line 1: not valid JSON .*; each line must hold one whole"),
     ],
 )
