@@ -23,7 +23,7 @@ from corpora.tokens.model_choice import model_for_language
 from corpora.tokens.plain_annotator import PlainAnnotator
 from corpora.tokens.selection import select
 from corpora.tokens.settings import TextSettings
-from corpora.tokens.spacy_model import find_model, stop_words_of
+from corpora.tokens.spacy_model import BLANK, find_model, stop_words_of
 from corpora.vocabulary import FrequenciesOfBlock, Pruning, vocabulary_from
 from corpora.worker_pool import effective_n_jobs, ordered_map
 
@@ -207,8 +207,11 @@ class _Reader:
                 "analyzer must be the name of a spaCy model, a spaCy Language, or a function from "
                 f"a text to its words, not {analyzer!r}"
             )
+        model = analyzer if isinstance(analyzer, str) else ""
+        if getattr(analyzer, "pipe_names", None) == []:  # of spacy.blank: no parts of speech
+            model = f"{BLANK}{analyzer.lang}"
         settings = TextSettings(
-            spacy_model=analyzer if isinstance(analyzer, str) else "",
+            spacy_model=model,
             parts_of_speech=_words_in("parts_of_speech", vectorizer.parts_of_speech),
             min_length=vectorizer.min_length,
             extra_stop_words=_words_in("stop_words", vectorizer.stop_words),

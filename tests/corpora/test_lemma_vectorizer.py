@@ -170,3 +170,11 @@ def test_data_frames(fitted):
 def test_bad_input_is_named(settings, texts, error, message):
     with pytest.raises(error, match=message):
         LemmaVectorizer(**settings).fit(texts)
+
+
+def test_a_language_without_components_gives_the_words_of_its_blank_model():
+    texts = ["The rivers of Egypt flood.", "A river flooded Egypt."]
+    every = {"min_df": 1, "max_df": 1.0}
+    words = LemmaVectorizer(analyzer=spacy.blank("en"), **every).fit(texts).vocabulary_
+    assert words == LemmaVectorizer(analyzer="blank:en", **every).fit(texts).vocabulary_
+    assert {"rivers", "egypt", "flooded"} <= set(words)
