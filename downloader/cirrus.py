@@ -21,6 +21,7 @@ from urllib.parse import unquote, urlsplit
 
 from corpora.articles.article import Article
 from corpora.articles.cirrus_json import parse_document, read_document, read_records, site_of
+from corpora.articles.compressed import progress_from
 from corpora.articles.json_lines import string
 from corpora.articles.page import UNKNOWN_LANGUAGE, Site
 from corpora.errors import CorpusFormatError
@@ -29,7 +30,6 @@ from downloader.answer import one_line
 from downloader.dump_files import BATCH_RECORDS, MAX_FILE_BYTES, DumpFiles, RemoteFile
 from downloader.errors import RefusedError
 from downloader.folder_listing import folder_of, list_folder, some
-from downloader.sources import progress_from
 
 if TYPE_CHECKING:
     import os

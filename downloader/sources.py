@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from corpora.articles.article import Article
+from corpora.articles.compressed import progress_from
 from corpora.articles.json_lines import read_json_lines
 from corpora.articles.mediawiki_xml import read_articles, read_pages
 from corpora.articles.page import Page, Skipped
@@ -86,15 +87,6 @@ def read_exports(
             progress_bytes=progress_from(before, progress_bytes),
         )
         before += file.stat().st_size
-
-
-def progress_from(
-    start: int, progress_bytes: Callable[[int], None] | None
-) -> Callable[[int], None] | None:
-    """Return `progress_bytes` for a file that begins `start` bytes after the first."""
-    if progress_bytes is None:
-        return None
-    return lambda n_bytes: progress_bytes(start + n_bytes)
 
 
 def read_source(

@@ -31,6 +31,15 @@ def read_chunks(
                 progress_bytes(file.tell() if file.seekable() else 0)
 
 
+def progress_from(
+    start: int, progress_bytes: Callable[[int], None] | None
+) -> Callable[[int], None] | None:
+    """Return `progress_bytes` for a file that begins `start` bytes after the first."""
+    if progress_bytes is None:
+        return None
+    return lambda n_bytes: progress_bytes(start + n_bytes)
+
+
 def decompressed(file: BufferedReader, path: PathLike) -> BufferedIOBase:
     """Return a stream of the content of `file`; its first bytes give the compression."""
     start = file.peek(6)[:6]  # not read: a pipe cannot be rewound
