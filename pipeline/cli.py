@@ -31,7 +31,7 @@ from pipeline.version import software_version
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.options import Outcome
+    from pipeline.commands.options import Outcome
 
 COMMANDS = (
     *(download, train, select, evaluate, topics, report, infer),

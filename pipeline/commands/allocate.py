@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from pipeline.options import Arguments, Outcome, add_command
+from pipeline.commands.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import resolve
 from pipeline.settings import AllocateSettings
 

@@ -3,7 +3,7 @@
 from dataclasses import fields
 from typing import Any
 
-from pipeline.options import Arguments, Outcome, add_command
+from pipeline.commands.options import Arguments, Outcome, add_command
 from pipeline.settings import NoSettings
 
 FORMATS = "uci, mtx, ldac, jsonl, text, corpus"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from pipeline.commands.options import Arguments, Outcome, add_command
 from pipeline.errors import UsageError
-from pipeline.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import resolve
 from pipeline.settings import DownloadSettings
 

@@ -3,8 +3,8 @@
 import logging
 from typing import Any
 
+from pipeline.commands.options import Arguments, Outcome, add_command
 from pipeline.errors import DONE, FAILED, UsageError
-from pipeline.options import Arguments, Outcome, add_command
 from pipeline.reproduce.settings import ALL_TAKE, EXPERIMENTS, ReproduceSettings
 from pipeline.setting_sources import resolve
 

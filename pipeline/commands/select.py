@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from pipeline.options import Arguments, Outcome, add_command
+from pipeline.commands.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import ENVIRONMENT_PREFIX, asked_for, resolve
 from pipeline.settings import NOT_SHARED, SelectSettings, TrainSettings
 

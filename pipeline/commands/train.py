@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from pipeline.options import Arguments, Outcome, add_command
+from pipeline.commands.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import asked_for
 from pipeline.settings import TrainSettings
 

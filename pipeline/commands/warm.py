@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipeline.options import Arguments, Outcome, add_command
+from pipeline.commands.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import resolve
 from pipeline.settings import WarmSettings
 
