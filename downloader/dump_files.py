@@ -51,7 +51,7 @@ WAIT_SECONDS = 0.5  # Seconds between two looks at a download that is waited for
 END_SECONDS = 2.0  # Seconds that a download may take to notice that it is given up
 
 Found = Article | Skipped | CorpusFormatError | int
-"""What is read: an article, a page without one, a malformed record, a number of known pages."""
+"""Article, page without one, malformed record, or number of known pages, as they are read."""
 
 
 @dataclass(frozen=True)

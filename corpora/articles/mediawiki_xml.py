@@ -95,7 +95,7 @@ def read_shares(
     wanted: Callable[[Page], bool] | None,
     progress_bytes: Callable[[int], None] | None,
 ) -> Iterator[Article | Skipped]:
-    """What `read_articles` yields, from all shares of a file. Raises UnreadableError or
+    """Yield what `read_articles` does, from all shares of a file. Raises UnreadableError or
     CorpusFormatError if something may be wrong with the file.
     """
     head = head_of(path)
