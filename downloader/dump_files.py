@@ -228,9 +228,11 @@ class DumpFiles(ABC):
                 done = [*done, file.key]
                 self.file_progress.finish(file, path.stat().st_size)
                 is_last = number == len(waiting) - 1
+                self._keep(path)
                 # Once this is stored, the next start does not need the file.
                 yield Batch([], {**about, "done": done}, finished=is_last, commit=True)
-                self._dispose_of(path)
+                if self.keep_in is None:
+                    path.unlink(missing_ok=True)
 
     def clear(self) -> None:
         """Delete the files of an interrupted download."""
@@ -262,10 +264,11 @@ class DumpFiles(ABC):
                 if other.is_file() and other.name not in names:
                     other.unlink()
 
-    def _dispose_of(self, path: Path) -> None:
-        if self.keep_in is None:
-            path.unlink(missing_ok=True)
-        elif path.parent != self.keep_in:
+    def _keep(self, path: Path) -> None:
+        """Move a file that is to be kept; one that the cursor lists would be deleted as of another
+        dump.
+        """
+        if self.keep_in is not None and path.parent != self.keep_in:
             self.keep_in.mkdir(parents=True, exist_ok=True)
             replace(path, self.keep_in / path.name)
 

@@ -392,6 +392,15 @@ def test_files_can_be_kept(site, files, source, tmp_path):
     assert len(list(kept.iterdir())) == 4
 
 
+def test_files_are_kept_before_they_are_done(files, source, tmp_path):
+    kept = tmp_path / "files"
+    for batch in source(keep_in=kept).batches(None, unknown):  # a kill may follow each
+        assert {path.name for path in kept.glob("*")} >= {
+            key.split()[0] for key in batch.cursor["done"]
+        }
+    assert len(list(kept.iterdir())) == 4
+
+
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), TryLaterError("busy")])
 def test_what_fails_ahead_may_succeed_when_it_is_needed(files, source, base, monkeypatch, error):
     fetch, passing, found = PoliteClient.fetch_file, dump_files.is_passing, []
