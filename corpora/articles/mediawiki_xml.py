@@ -31,6 +31,9 @@ from corpora.worker_pool import WorkerDiedError, ordered_map
 PAGE = b"<page>"
 MAX_HEAD_BYTES = 1 << 24
 MAX_DEATHS = 3
+MAX_TAG_BYTES = 1 << 20  # Bytes of a tag or comment, which expat reads anew with each chunk
+MAX_TEXT_BYTES = 1 << 26  # Bytes of a page's text: MediaWiki allows 2 MB unless told otherwise
+MAX_DEPTH = 100  # Depth of an element; those of an export are up to 6 deep
 LANGUAGE = "http://www.w3.org/XML/1998/namespace}lang"
 
 
@@ -194,13 +197,8 @@ def pages_in(chunks: Iterator[bytes], path: PathLike) -> Iterator[Page]:
     export = Export(path)
     line = 1
     chunk = next(chunks, b"")
-    before, doctype, name = chunk.upper().partition(b"<!DOCTYPE")
-    if doctype and re.search(rb"<[A-Z]", before) is None:
-        what = "an HTML page" if name.lstrip().startswith(b"HTML") else "XML with a document type"
-        raise CorpusFormatError(
-            f"{path}: this is {what}, not a MediaWiki XML export;"
-            " use an XML export of a wiki, .xml or .xml.bz2"
-        )
+    if chunk.lstrip()[:14].lower() == b"<!doctype html":
+        export.refuse_document_type("html")  # in lower case it is no XML
     try:
         while chunk:
             yield from export.pages_after(chunk)
@@ -251,12 +249,15 @@ class Export:
         self._read: Place | None = None  # the element whose text is being read
         self._key = ""  # its number if it is a namespace
         self._text: list[str] = []
+        self._n_text = 0  # bytes that were read for it, about
+        self._n_bytes = 0  # bytes that were read of all
         self._pages: list[Page] = []
         self._parser = ParserCreate(namespace_separator="}")
         self._parser.buffer_text = True
         self._parser.buffer_size = 1 << 16
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
+        self._parser.StartDoctypeDeclHandler = self.refuse_document_type
 
     def pages_after(self, chunk: bytes, *, is_last: bool = False) -> Iterator[Page]:
         """Yield the pages that end in the next bytes. Raises ExpatError or CorpusFormatError behind
@@ -265,12 +266,30 @@ class Export:
         failure: Exception | None = None
         try:
             self._parser.Parse(chunk, is_last)
+            self._check_lengths(len(chunk))
         except (ExpatError, CorpusFormatError) as error:
             failure = error
         pages, self._pages = self._pages, []
         yield from pages
         if failure is not None:
             raise failure
+
+    def _check_lengths(self, n_bytes: int) -> None:
+        """Raise CorpusFormatError if something is longer or deeper than anything in an export."""
+        self._n_bytes += n_bytes
+        self._n_text += n_bytes
+        if self._read is not None and self._n_text > MAX_TEXT_BYTES:
+            what = f"a text of more than {MAX_TEXT_BYTES:,} bytes"
+        elif self._n_bytes - self._parser.CurrentByteIndex > MAX_TAG_BYTES:
+            what = f"a tag or comment of more than {MAX_TAG_BYTES:,} bytes"
+        elif len(self._open) > MAX_DEPTH:
+            what = f"an element in more than {MAX_DEPTH} others"
+        else:
+            return
+        raise CorpusFormatError(
+            f"{self._path}, line {self._parser.CurrentLineNumber}: {what}; is this a MediaWiki XML"
+            " export?"
+        )
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         name = tag.rpartition("}")[2]
@@ -296,6 +315,14 @@ class Export:
         elif not parent:
             self._begin(name, attributes)
 
+    def refuse_document_type(self, name: str, *_: object) -> None:
+        """Raise CorpusFormatError: no export declares a document type."""
+        what = "an HTML page" if name.lower() == "html" else "XML with a document type"
+        raise CorpusFormatError(
+            f"{self._path}: this is {what}, not a MediaWiki XML export;"
+            " use an XML export of a wiki, .xml or .xml.bz2"
+        )
+
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
         if name != "mediawiki":
             raise CorpusFormatError(
@@ -311,7 +338,7 @@ class Export:
         return name == "text" and (page.get("ns") or "0") != "0"
 
     def _read_text(self, place: Place) -> None:
-        self._read, self._text = place, []
+        self._read, self._text, self._n_text = place, [], 0
         self._parser.CharacterDataHandler = self._text.append
 
     def _end(self, _: str) -> None:

@@ -366,10 +366,13 @@ def test_malformed_xml_in_the_middle(write):
         ("<feed><doc/></feed>", "<feed>"),
         ("\x00\xff\x12", "not well-formed"),
         (b"7z\xbc\xaf\x27\x1c\x00\x00", "7z"),
+        ("\n<!doctype html><html></html>", "an HTML page"),
         (
             '<?xml version="1.0"?><!--x--><!DOCTYPE a [<!ENTITY b "c">]><mediawiki>&b;</mediawiki>',
             "document type",
         ),
+        (f"<!--{'x' * 100_000}--><!DOCTYPE a><mediawiki/>", "document type"),
+        ("<!DOCTYPE a><mediawiki/>".encode("utf-16"), "document type"),
     ],
 )
 def test_not_an_export(write, content, message):
@@ -381,7 +384,27 @@ def test_not_an_export(write, content, message):
 def test_entity_bomb_in_another_encoding(write):
     entities = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(12))
     bomb = f'<!DOCTYPE m [<!ENTITY e0 "{"x" * 100}">{entities}]><mediawiki>&e12;</mediawiki>'
-    read_until_error(write(bomb.encode("utf-16")))
+    assert "document type" in read_until_error(write(bomb.encode("utf-16")))[1]
+
+
+@pytest.mark.parametrize("n_processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_what_is_longer_or_deeper_than_anything_in_an_export(write, monkeypatch, n_processes):
+    monkeypatch.setattr(mediawiki_xml, "MAX_TEXT_BYTES", 1 << 18)
+    for long, message in (
+        (page("B", revisions=revision("x" * (1 << 19))), "a text of more than 262,144 bytes"),
+        (f"<page x='{'y' * (1 << 21)}'></page>", "a tag or comment of more than 1,048,576 bytes"),
+        ("<a>" * 50_000 + "</a>" * 50_000, "in more than 100 others"),
+    ):
+        path = write(export(page("A"), long, page("C")))
+        found, said = read_until_error(path, n_processes=n_processes)
+        assert found == ["A"]
+        assert message in said
+        assert "line 8: " in said
+    short = page("B", revisions=revision("x" * (1 << 17)))
+    assert titles(write(export(page("A"), short, *[page(str(n), n) for n in range(5000)])))[:2] == [
+        "A",
+        "B",
+    ]
 
 
 def test_elements_where_they_do_not_belong(write):
