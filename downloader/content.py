@@ -242,6 +242,8 @@ class ContentFiles(DumpFiles):
                 raise
             names = self._names(folder, client)
             return f"has no {FORMAT} in it, but {some(names)}" if names else "is empty"
+        if not listing.names:
+            return "is empty"
         missing = [name for name in (SUMS, SUCCESS) if name not in listing.sizes]
         return f"is not complete: it has no {' and no '.join(missing)}" if missing else listing
 
@@ -291,12 +293,15 @@ class ContentFiles(DumpFiles):
             name: int(match[1]) for name in listing.names if (match := pattern.fullmatch(name))
         }
         others = [name for name in listing.names if name not in first_page and ".xml" in name]
+        found = others or [name for name in listing.names if name not in (SUMS, SUCCESS)]
+        if not found:
+            raise RefusedError(
+                f"{listing.url} has no files: {self.place.wiki} has no pages, as closed wikis"
+            )
         if others or not first_page:
-            found = others or [name for name in listing.names if name not in (SUMS, SUCCESS)]
             raise UnusableAnswerError(
                 f"{listing.url} has another layout than expected: files such as"
-                f" {self.place.wiki}-{date}-p1p1000.xml.bz2 were expected,"
-                f" found {some(found) or 'none'}"
+                f" {self.place.wiki}-{date}-p1p1000.xml.bz2 were expected, found {some(found)}"
             )
         sums = client.get(listing.address_of(SUMS), None, sums_in)
         known = {name for name in sums if ".xml" in name}

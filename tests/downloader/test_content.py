@@ -227,6 +227,10 @@ def test_a_date_that_cannot_be_had(site, files, source):
 def test_a_closed_wiki_and_one_that_never_was(site, source):
     site.empty.add(f"{BASE}aawiki/")
     assert "aawiki/ is empty" in refusal(source(wiki="aawiki"))
+    add_dump(site, {}, "aawiki")
+    assert "aawiki has no pages" in refusal(source(wiki="aawiki"))
+    site.pages[folder_of("aawiki")] = b'<pre><a href="../">../</a></pre>'
+    assert "2026-09-01 is empty" in refusal(source(wiki="aawiki"))
     assert "is zzwiki the name of a wiki's database" in refusal(source(wiki="zzwiki"))
 
 
