@@ -531,7 +531,7 @@ class TopicsSettings:
     )
     groups: int | None = setting(
         None,
-        "groups that are shown, the largest; by default all, or 20 of categories",
+        "groups that are shown, the largest; by default all, 20 of categories, 10 of lengths",
         metavar="N",
     )
     picture: str = setting(

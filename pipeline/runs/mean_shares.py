@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import re
+from bisect import bisect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +24,7 @@ PERIODS: Final = ("year", "quarter", "month", "day")  # From the coarsest
 DOCUMENTS_A_PERIOD: Final = 20
 """Documents in the average period that a choice of periods leaves, at least."""
 MAX_GROUPS: Final = 1000
+PARTS: Final = 10  # Groups of numbers that nearly all differ
 DATE: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01])(?:[T ].*)?)?")
 """ISO date with or without a time, or a month."""
 
@@ -73,6 +75,22 @@ def by_row(shares: Floats, n_tokens: Ints, row_of: Ints) -> tuple[Floats, NDArra
     total = np.zeros((n_rows, shares.shape[1]))
     np.add.at(total, row_of, n_tokens[:, None] * shares)
     return total / np.maximum(tokens, 1)[:, None], tokens > 0
+
+
+def nearly_all_differ(values: Sequence[Any]) -> bool:
+    """Whether the values are numbers, such as lengths, that by themselves group few documents."""
+    present = [value for value in values if value is not None]
+    n_different = len(set(present))
+    return PARTS < n_different > min(MAX_GROUPS, len(present) / 2) and all(
+        type(value) is int or (type(value) is float and math.isfinite(value)) for value in present
+    )
+
+
+def parts_of(values: Sequence[Any], n_parts: int) -> list[Any]:
+    """Return the part of each number by its least number: the parts hold about as many each."""
+    present = sorted(value for value in values if value is not None)
+    least = sorted({present[len(present) * part // n_parts] for part in range(n_parts)})
+    return [None if value is None else least[bisect(least, value) - 1] for value in values]
 
 
 def groups_of(

@@ -231,7 +231,8 @@ class Run:
         the table to so many groups, those with the most documents first. A document counts in each
         value of a column that holds several, as the categories of a wiki do, and the table then has
         the 20 largest groups by default. "year" is that of the articles' timestamp if no column has
-        that name.
+        that name. Numbers that nearly all differ, as lengths do, are put into `groups` or 10 groups
+        of about as many documents, each named by its least number.
 
         Raises KeyError if there is no such column; ValueError if it does not group documents.
         """

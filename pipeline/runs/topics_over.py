@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pipeline.runs.mean_shares import MeanShares, by_row, groups_of, mean_shares
+from pipeline.runs.mean_shares import (
+    PARTS,
+    MeanShares,
+    by_row,
+    groups_of,
+    mean_shares,
+    nearly_all_differ,
+    parts_of,
+)
 from pipeline.training.prevalence import shares_in_blocks
 
 if TYPE_CHECKING:
@@ -55,6 +63,8 @@ def topics_over(
     values = [v for v, has in zip(rows.columns[column], has_tokens, strict=True) if has]
     if max_groups is None and any(isinstance(value, tuple) for value in values):
         max_groups = GROUPS_OF_SEVERAL
+    if period is None and nearly_all_differ(values):
+        values, max_groups = parts_of(values, max_groups or PARTS), None
     groups = groups_of(column, values, period, max_groups)
     return mean_shares(of_rows[has_tokens], groups, max_groups)
 

@@ -11,6 +11,7 @@ import pytest
 import pipeline
 from corpora import ArticleStore
 from corpora.articles.page_columns import QUALITY_TEMPLATES
+from pipeline.runs.mean_shares import PARTS, nearly_all_differ, parts_of
 from pipeline.runs.table import Table
 from tests.pipeline.support import call, inside
 
@@ -59,6 +60,40 @@ def test_year_is_that_of_the_revision(run, articles):
         run.topics_over("year", groups=0)
 
 
+def test_numbers_that_nearly_all_differ_are_put_into_parts(run, articles):
+    found = run.topics_over("length", groups=4)
+    lengths = sorted(article.columns["length"] for article in articles)
+    least = [lengths[len(lengths) * part // 4] for part in range(4)]
+    assert found.length.unique().tolist() == least
+    sizes = found.documents[found.topic == 0].tolist()
+    assert sum(sizes) == len(lengths)
+    assert max(sizes) - min(sizes) <= 1
+    assert run.topics_over("length").length.nunique() == PARTS
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (range(11), True),
+        (range(10), False),
+        ([1990 + i for i in range(20)] * 3, False),
+        (list(range(1500)) * 3, True),
+        ([*range(20), None, None], True),
+        ([*range(20), "a"], False),
+        ([*range(20), math.nan], False),
+        (map(str, range(20)), False),
+        ([None], False),
+    ],
+)
+def test_what_nearly_all_differs(values, expected):
+    assert nearly_all_differ(list(values)) is expected
+
+
+def test_parts_of_numbers_with_many_the_same():
+    assert parts_of([9, 0, 0, 0, None, 5, 7], 3) == [7, 0, 0, 0, None, 0, 7]
+    assert parts_of([0, 0, 0, 1], 9) == [0, 0, 0, 1]
+
+
 def test_the_command_prints_the_same(run, finished):
     printed = call("topics", "small", "--over", "quality", "--threads", 1, cwd=finished)
     lines = printed.succeeded().out.splitlines()[-3:]
@@ -95,7 +130,7 @@ def test_the_guide(finished):
         GUIDE.partition("## What comes along")[2].partition("## Text")[0].replace("demo", "small")
     )
     commands = re.findall(r"^    python -m pipeline (.+)", part, re.MULTILINE)
-    assert len(commands) == 3
+    assert len(commands) == 4
     for command in commands:
         call(*shlex.split(command), cwd=finished).succeeded()
     (program,) = re.findall(r"```python\n(.*?)```", part, re.DOTALL)
