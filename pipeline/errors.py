@@ -104,9 +104,11 @@ def message_of(error: Exception) -> str:
     """Return one line that says what is wrong and what to do."""
     if isinstance(error, OSError) and error.errno in _NO_SPACE:
         where = f" ({error.filename})" if error.filename else ""
+        is_usual = error.strerror in (None, os.strerror(error.errno))
+        why = "" if is_usual else f"{error.strerror}; "  # of a reserve that is left free, say
         return (
-            f"the disk is full{where}: nothing stored is lost; free some space and give the same "
-            "command again to go on"
+            f"the disk is full{where}: {why}nothing stored is lost; free some space and give the "
+            "same command again to go on"
         )
     text = str(error).encode(errors="replace").decode()  # without lone surrogates
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

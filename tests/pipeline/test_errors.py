@@ -1,10 +1,11 @@
 import errno
 import importlib
+import os
 
 from corpora import CorpusFormatError
 from downloader.errors import RefusedError, TryLaterError
 from pipeline import errors
-from pipeline.errors import BAD_DATA, FAILED, TRY_AGAIN, BackgroundError, exit_code_of
+from pipeline.errors import BAD_DATA, FAILED, TRY_AGAIN, BackgroundError, exit_code_of, message_of
 
 
 def test_each_name_is_that_of_an_error():
@@ -27,3 +28,10 @@ def test_the_nearest_class_decides():
     assert exit_code_of(OSError(errno.ENOSPC, "full")) == TRY_AGAIN
     assert exit_code_of(BackgroundError("x", 3)) == 3
     assert exit_code_of(ValueError("our mistake")) is None
+
+
+def test_a_reserve_of_the_disk_is_told():
+    usual = message_of(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "x"))
+    assert usual.startswith("the disk is full (x): nothing stored is lost; free some space")
+    told = message_of(OSError(errno.ENOSPC, "2 more bytes would leave fewer than 9", "x"))
+    assert "(x): 2 more bytes would leave fewer than 9; nothing stored is lost" in told
