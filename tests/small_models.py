@@ -66,8 +66,8 @@ WAYS = tuple(
 
 BLOCKS = {
     "models.gamma_poisson.factor_updates.ENTRIES_A_BLOCK": 20,
-    "models.gibbs.collapsed_gibbs.WORD_BLOCK": 4,
-    "models.gibbs.sweep.SORT_BLOCK": 4,
+    "models.gibbs.sweep.WORD_BLOCK": 4,
+    "models.gibbs.sweep.ITEM_BLOCK": 4,
     "models.gibbs.tokens.TOKENS_A_CELL": 10,
     "models.lda.e_step.DOCUMENT_BLOCK": 4,
     "models.lda.e_step.WORD_BLOCK": 4,

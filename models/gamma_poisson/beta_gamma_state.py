@@ -11,7 +11,8 @@ from models.gamma_poisson.topics import GammaPoissonTopics
 from models.gibbs.state import GibbsLDAState
 
 if TYPE_CHECKING:
-    from models.arrays import Floats, Ints32
+    from models.arrays import Floats
+    from models.gibbs.sweep import GibbsSweeps
 
 MIN_PROBABILITY = 1e-12
 """Minimum distance of probabilities from 0 and 1, which a Beta variate can reach by rounding."""
@@ -40,18 +41,18 @@ class BetaGammaPFAState(GibbsLDAState):
         self.weight_sum += weight
 
 
-def mean_gamma_poisson(state: BetaGammaPFAState, tokens_by_word: Ints32) -> GammaPoissonTopics:
+def mean_gamma_poisson(state: BetaGammaPFAState, sweeps: GibbsSweeps) -> GammaPoissonTopics:
     """Topics, r and mean counts averaged over the samples; before the first, the present ones.
 
-    `tokens_by_word` (V, K) is n_kw of the present assignment. p makes a document's mean count of a
+    p makes a document's mean count of a
     topic, r p / (1 - p), that of the samples. (Their own r p / (1 - p) cannot be averaged: its mean
     is infinite for a topic of few documents.)
     """
     if not state.n_samples:
-        weight = (tokens_by_word + state.eta[:, None]).T
+        weight = (sweeps.n_wk + state.eta[:, None]).T
         shape, probability = state.alpha, state.probability
     else:
-        weight = state.topic_word_sum.T.astype(np.float64)
+        weight = state.topic_word_total.T.astype(np.float64)
         shape = state.shape_sum / state.weight_sum
         probability = state.mean_count_sum / (state.mean_count_sum + state.shape_sum)
     topic_word = weight / weight.sum(axis=1, keepdims=True)

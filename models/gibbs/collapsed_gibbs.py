@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from corpora.row_blocks import tokens_of_documents
-from models.arrays import Floats, Ints, Ints32
+from models.arrays import Floats, Ints
 from models.counts import frozen_words, whole_numbers
 from models.dirichlet_prior import prior_vector
 from models.estimator import CompletingEstimator
@@ -16,14 +16,12 @@ from models.gibbs.start import online_start, random_start
 from models.gibbs.state import SAMPLERS, GibbsLDAState, GibbsLDAStep, check_state
 from models.gibbs.sweep import GibbsSweeps
 from models.gibbs.tokens import Tokens, tokens_of
-from models.kernel import kernel
-from models.parallel import effective_n_jobs, for_blocks
+from models.parallel import effective_n_jobs
 from models.seed import seed_from
 
 MAX_TOPICS = 65_535
 DENSE_UP_TO = 200  # Maximal number of topics for which "auto" takes a dense sampler
 PARALLEL_FROM = 100_000  # Minimal number of tokens for which "auto" takes a parallel sampler
-WORD_BLOCK = 512  # Words in a task when a sample is added to the sum
 
 
 class CollapsedGibbs(CompletingEstimator):
@@ -159,35 +157,10 @@ class CollapsedGibbs(CompletingEstimator):
             )
 
     def _add_sample(self, weight: float) -> None:
-        state, n_wk = self.state_, self._sweeps.n_wk
-        if not state.n_samples:
-            state.topic_word_sum = np.zeros(n_wk.shape, dtype=np.float32)
-        inverse = (weight / (self._sweeps.n_k + state.eta.sum())).astype(np.float32)
-        eta = state.eta.astype(np.float32)
-        for_blocks(
-            lambda first, last: add_topic_words(
-                n_wk[first:last], eta[first:last], inverse, state.topic_word_sum[first:last]
-            ),
-            len(n_wk),
-            WORD_BLOCK,
-            effective_n_jobs(self.n_jobs),
-        )
-        state.n_samples += 1
+        self._sweeps.add_sample(weight)
 
 
 def auto_sampler(n_topics: int, n_tokens: int) -> str:
     """Return the sampler that "auto" stands for."""
     kind = "dense" if n_topics <= DENSE_UP_TO else "sparse"
     return f"{'parallel' if n_tokens >= PARALLEL_FROM else 'exact'}-{kind}"
-
-
-@kernel
-def add_topic_words(
-    n_wk: Ints32, eta: NDArray[np.float32], inverse: NDArray[np.float32], total: NDArray[np.float32]
-) -> None:
-    """Add the posterior mean topics of one assignment, (n_wk + eta) · inverse, to `total` (n, K).
-    Equivalent to `total += (n_wk + eta[:, None]) * inverse`, in place.
-    """
-    for w in range(n_wk.shape[0]):
-        for k in range(n_wk.shape[1]):
-            total[w, k] += (np.float32(n_wk[w, k]) + eta[w]) * inverse[k]

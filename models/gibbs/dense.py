@@ -117,3 +117,13 @@ def resample_dense(
             doc[k] += 1
             inverse[k] = factor[k] / (np.float32(n_k[k]) + eta_sum)
             weight[k] = (np.float32(row[k]) + eta) * inverse[k]
+
+
+@kernel
+def add_topic_words(n_wk: Ints32, eta: Floats32, inverse: Floats32, total: Floats32) -> None:
+    """Add the posterior mean topics of one assignment, (n_wk + eta) · inverse, to `total` (n, K).
+    Equivalent to `total += (n_wk + eta[:, None]) * inverse`, in place.
+    """
+    for w in range(n_wk.shape[0]):
+        for k in range(n_wk.shape[1]):
+            total[w, k] += (np.float32(n_wk[w, k]) + eta[w]) * inverse[k]

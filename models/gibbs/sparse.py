@@ -1,13 +1,13 @@
-"""Collapsed Gibbs sampling whose cost depends on the topics of a document, for many topics.
+"""Collapsed Gibbs sampling whose cost depends on the topics of a document and of a word, not on K.
 
-    p(z_t = k | all others) ∝ n_dk φ_kw + alpha_k φ_kw
-    φ_kw = p_k (n_kw + eta_w) / (n_k + Σ_v eta_v)
+    p(z_t = k | all others) ∝ n_dk φ_kw + alpha_k n_kw i_k + alpha_k eta_w i_k
+    φ_kw = (n_kw + eta_w) i_k,    i_k = p_k / (n_k + Σ_v eta_v)
 
-The first part is a sum over the document's own topics. Block sums of the second are kept for a word
-and updated as counts change, so that a token costs its document's topics, two blocks and the K / 64
-sums; φ_kw is computed for all K once in a run of a word's tokens. That is the decomposition of Yu,
-Hsieh, Yun, Vishwanathan & Dhillon 2015 (F+LDA, word by word) with blocks that vectorise instead of
-a tree. The conditional is that of `models.gibbs.dense`.
+The first part is a sum over the document's own topics, the second one over the word's own topics,
+and the third one is eta_w times a sum that is the same for all words (Yao, Mimno & McCallum 2009).
+As tokens are visited word by word, φ_kw of a word's topics and the second part are filled in once
+in a run of its tokens, and each token changes those of two topics. Sums of the second and third
+part are kept by blocks of topics, which vectorise. The conditional is that of `models.gibbs.dense`.
 """
 
 from typing import NamedTuple
@@ -15,74 +15,28 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from models.arrays import Ints, Ints32
-from models.gibbs.dense import Priors
+from models.arrays import Floats, Ints, Ints32
+from models.gibbs.dense import LANES, Priors
 from models.gibbs.tokens import Tokens
+from models.gibbs.topic_lists import TopicLists, Topics, put_in, take_out
 from models.kernel import kernel
 
-Topics = NDArray[np.uint16]
 Floats32 = NDArray[np.float32]
-BLOCK = 64  # Topics in a block of the second part
-LANES = 16  # Topics of a document that are summed at a time in the search for one of them
+BLOCK = 64  # Topics in a block of the third part
 
 
-class DocTopics(NamedTuple):
-    """Topics of each document, with the number of its tokens in each.
-    The topics of document d are the first `n_distinct[d]` places from `start[d]` on.
-    """
+class Weights(NamedTuple):
+    """Parts of the conditional of one word, for all topics or by place in the word's list."""
 
-    start: Ints  # (D + 1,), each document has as many places as it can have topics
-    topic: Topics
-    n_dk: Ints32  # Tokens of each place's topic; 0 for an empty place
-    n_distinct: Ints32  # (D,)
-
-
-def no_doc_topics(n_tokens: Ints, n_topics: int) -> DocTopics:
-    """Return empty places for the topics of documents of `n_tokens` (D,)."""
-    start = np.concatenate(([0], np.cumsum(np.minimum(n_tokens, n_topics)))).astype(np.int64)
-    return DocTopics(
-        start=start,
-        topic=np.zeros(start[-1], dtype=np.uint16),
-        n_dk=np.zeros(start[-1], dtype=np.int32),
-        n_distinct=np.zeros(len(n_tokens), dtype=np.int32),
-    )
-
-
-@kernel
-def list_doc_topics(
-    tokens: Tokens, first: int, last: int, topic_of: Topics, doc_topics: DocTopics
-) -> None:
-    """Count the tokens `first <= t < last` in `doc_topics`, in place."""
-    for t in range(first, last):
-        d, k = tokens.doc_of[t], topic_of[t]
-        place = doc_topics.start[d]
-        stop = place + doc_topics.n_distinct[d]
-        while place < stop and doc_topics.topic[place] != k:
-            place += 1
-        if place == stop:
-            doc_topics.topic[place] = k
-            doc_topics.n_dk[place] = 0
-            doc_topics.n_distinct[d] += 1
-        doc_topics.n_dk[place] += 1
-
-
-@kernel
-def sort_doc_topics(doc_topics: DocTopics, first: int, last: int) -> None:
-    """Put each document's most frequent topics first, in place, for `first <= d < last`.
-    The order then depends on the counts alone, not on earlier sweeps, and searches are shorter.
-    """
-    for d in range(first, last):
-        start = doc_topics.start[d]
-        n = doc_topics.n_distinct[d]
-        keys = np.empty(n, dtype=np.int64)
-        for i in range(n):
-            count, topic = doc_topics.n_dk[start + i], doc_topics.topic[start + i]
-            keys[i] = np.int64(topic) - np.int64(count) * 65536
-        keys.sort()
-        for i in range(n):
-            topic = keys[i] & 0xFFFF
-            doc_topics.topic[start + i] = topic
-            doc_topics.n_dk[start + i] = (topic - keys[i]) // 65536
+    inverse: Floats32  # (K,), i_k
+    phi: Floats32  # (K,), φ_kw; eta_w i_k where the word has no tokens
+    smooth: Floats  # (K / BLOCK,), Σ alpha_k i_k of each block
+    place_of: Ints32  # (K,), place in the list, -1 for topics that are not in it
+    topic: Topics  # (K,), by place
+    n_kw: Floats32  # (K,), by place
+    of_word: Floats32  # (K,), alpha_k n_kw i_k, by place; 0 up to the end of the last block
+    of_block: Floats32  # (K / LANES,), its sums
+    sums: Floats  # (2,), Σ alpha_k n_kw i_k and Σ alpha_k i_k
 
 
 @kernel
@@ -91,107 +45,182 @@ def resample_sparse(
     first_run: int,
     last_run: int,
     topic_of: Topics,
-    n_wk: Ints32,
+    word_topics: TopicLists,
     n_k: Ints,
-    doc_topics: DocTopics,
+    doc_topics: TopicLists,
     priors: Priors,
     uniforms: Floats32,
 ) -> None:
     """Resample the topic of each token of the runs `first_run <= i < last_run`, in order.
-    Mutates `topic_of` (n_tokens,) and its counts `n_wk` (V, K), `n_k` (K,) and `doc_topics`.
+    Mutates `topic_of` (n_tokens,) and its counts `word_topics`, `n_k` (K,) and `doc_topics`.
     `uniforms` holds a number in [0, 1) for each of the runs' tokens.
     """
-    n_topics, n_padded = n_wk.shape[1], priors.alpha.shape[0]
-    n_blocks = n_padded // BLOCK
-    eta_sum, factor = np.float32(priors.eta_sum), priors.topic_weight
-    inverse = np.zeros(n_topics, dtype=np.float32)  # p_k / (n_k + Σ eta)
-    phi = np.zeros(n_padded, dtype=np.float32)  # φ_kw of one word
-    phi_block, alpha = phi.reshape((n_blocks, BLOCK)), priors.alpha.reshape((n_blocks, BLOCK))
-    prior_sum = np.zeros(n_blocks, dtype=np.float32)  # Σ alpha_k φ_kw of each block
-    p = np.zeros((n_topics // LANES + 1) * LANES, dtype=np.float32)  # n_dk φ_kw
-    for k in range(n_topics):
-        inverse[k] = factor[k] / (np.float32(n_k[k]) + eta_sum)
+    weights, n_topics = _weights_of(n_k, priors), n_k.shape[0]
+    phi = weights.phi
+    p = np.zeros(phi.shape[0], dtype=np.float32)  # n_dk φ_kw
+    eta = np.float32(-1.0)
     first_token = tokens.run_start[first_run]
     for run in range(first_run, last_run):
         w = tokens.word_of_run[run]
-        row, eta, counted = n_wk[w], priors.eta[w], priors.counted[w]
-        for k in range(n_topics):
-            phi[k] = (np.float32(row[k]) + eta) * inverse[k]
-        for block in range(n_blocks):
-            prior_sum[block] = _product(alpha[block], phi_block[block])
+        counted = priors.counted[w] != 0
+        if priors.eta[w] != eta:
+            eta = priors.eta[w]
+            np.multiply(weights.inverse, eta, phi)
+        m = _load_word(word_topics, w, eta, priors.alpha, weights)
         for t in range(tokens.run_start[run], tokens.run_start[run + 1]):
             d = tokens.doc_of[t]
             start, n = doc_topics.start[d], int(doc_topics.n_distinct[d])
-            topic, n_dk = doc_topics.topic[start : start + n + 1], doc_topics.n_dk[start:]
+            topic, n_dk = doc_topics.topic[start:], doc_topics.n_tokens[start:]
             k = int(topic_of[t])
-            n = _take_out(topic, n_dk, n, topic_of[t])
-            row[k] -= counted
-            n_k[k] -= counted
-            inverse[k] = factor[k] / (np.float32(n_k[k]) + eta_sum)
-            phi[k] = (np.float32(row[k]) + eta) * inverse[k]
-            prior_sum[k // BLOCK] = _product(alpha[k // BLOCK], phi_block[k // BLOCK])
+            n = take_out(topic, n_dk, n, topic_of[t], n_topics)
+            if counted:
+                n_k[k] -= 1
+                _recount(k, np.float32(-1.0), n_k[k], eta, priors, weights)
             of_document = np.float32(0.0)
-            for i in range(n):
+            n_blocks = (n + LANES - 1) // LANES
+            for i in range(n_blocks * LANES):
                 p[i] = np.float32(n_dk[i]) * phi[topic[i]]
-            for i in range(n):
+            for i in range(n_blocks * LANES):
                 of_document += p[i]
-            of_prior = np.float32(0.0)
-            for block in range(n_blocks):
-                of_prior += prior_sum[block]
+            of_prior = weights.sums[0] + eta * weights.sums[1]
             rest = uniforms[t - first_token] * (of_document + of_prior)
             if n > 0 and rest < of_document:
-                i = _find_place(p, n, rest)
+                i = _find_place(p, n, np.float32(rest))
                 k = int(topic[i])
                 n_dk[i] += 1
             else:
-                found = _find_topic(alpha, phi_block, prior_sum, rest - of_document)
-                k = min(found, n_topics - 1)
-                n = _put_in(topic, n_dk, n, k)
+                k = _find_topic(weights, m, priors.alpha, eta, n_topics, rest - of_document)
+                n = put_in(topic, n_dk, n, k)
             doc_topics.n_distinct[d] = n
             topic_of[t] = k
-            row[k] += counted
-            n_k[k] += counted
-            inverse[k] = factor[k] / (np.float32(n_k[k]) + eta_sum)
-            phi[k] = (np.float32(row[k]) + eta) * inverse[k]
-            prior_sum[k // BLOCK] = _product(alpha[k // BLOCK], phi_block[k // BLOCK])
+            if counted:
+                if weights.place_of[k] < 0:
+                    m = _append(weights, m, k)
+                n_k[k] += 1
+                _recount(k, np.float32(1.0), n_k[k], eta, priors, weights)
+        _store_word(word_topics, w, m, eta, weights)
 
 
 @kernel
-def _product(a: Floats32, b: Floats32) -> np.float32:
-    """Return Σ a b of two blocks."""
+def _weights_of(n_k: Ints, priors: Priors) -> Weights:
+    """Return the parts that are the same for all words; the others are empty."""
+    n_topics = n_k.shape[0]
+    n_padded = (n_topics // BLOCK + 1) * BLOCK
+    weights = Weights(
+        np.zeros(n_padded, dtype=np.float32),
+        np.zeros(n_padded, dtype=np.float32),
+        np.zeros(n_padded // BLOCK, dtype=np.float64),
+        np.full(n_padded, -1, dtype=np.int32),
+        np.zeros(n_padded, dtype=np.uint16),
+        np.zeros(n_padded, dtype=np.float32),
+        np.zeros(n_padded, dtype=np.float32),
+        np.zeros(n_padded // LANES, dtype=np.float32),
+        np.zeros(2, dtype=np.float64),
+    )
+    eta_sum = np.float32(priors.eta_sum)
+    for k in range(n_topics):
+        weights.inverse[k] = priors.topic_weight[k] / (np.float32(n_k[k]) + eta_sum)
+    for k in range(n_topics):
+        weights.smooth[k // BLOCK] += priors.alpha[k] * weights.inverse[k]
+    for block in range(weights.smooth.shape[0]):
+        weights.sums[1] += weights.smooth[block]
+    return weights
+
+
+@kernel
+def _load_word(
+    word_topics: TopicLists, w: int, eta: np.float32, alpha: Floats32, weights: Weights
+) -> int:
+    """Fill `weights` by place, and φ of the word's topics; return the number of places."""
+    start, m = word_topics.start[w], int(word_topics.n_distinct[w])
+    for i in range(m):
+        k = int(word_topics.topic[start + i])
+        count = np.float32(word_topics.n_tokens[start + i])
+        weights.topic[i] = k
+        weights.place_of[k] = i
+        weights.n_kw[i] = count
+        weights.phi[k] = (count + eta) * weights.inverse[k]
+        weights.of_word[i] = alpha[k] * count * weights.inverse[k]
+    n_blocks = (m + LANES - 1) // LANES
+    for i in range(m, n_blocks * LANES):
+        weights.of_word[i] = np.float32(0.0)
+    weights.sums[0] = 0.0
+    for block in range(n_blocks):
+        weights.of_block[block] = _sum_of(weights.of_word, block * LANES)
+        weights.sums[0] += weights.of_block[block]
+    return m
+
+
+@kernel
+def _store_word(word_topics: TopicLists, w: int, m: int, eta: np.float32, weights: Weights) -> None:
+    """Write the places with tokens back to the word's list, by topic, and clear those of `weights`.
+    The order then depends on the counts alone.
+    """
+    start, left = word_topics.start[w], 0
+    n_before = int(word_topics.n_distinct[w])
+    for i in range(m):
+        k = int(weights.topic[i])
+        weights.place_of[k] = -1
+        weights.phi[k] = eta * weights.inverse[k]
+    for i in range(n_before):
+        if weights.n_kw[i] > 0:
+            weights.topic[left] = weights.topic[i]
+            weights.n_kw[left] = weights.n_kw[i]
+            left += 1
+    for i in range(n_before, m):  # topics that are new, by insertion
+        topic, count, place = weights.topic[i], weights.n_kw[i], left
+        if count > 0:
+            while place > 0 and weights.topic[place - 1] > topic:
+                weights.topic[place] = weights.topic[place - 1]
+                weights.n_kw[place] = weights.n_kw[place - 1]
+                place -= 1
+            weights.topic[place], weights.n_kw[place] = topic, count
+            left += 1
+    for i in range(left):
+        word_topics.topic[start + i] = weights.topic[i]
+        word_topics.n_tokens[start + i] = np.int32(weights.n_kw[i])
+    word_topics.n_distinct[w] = left
+
+
+@kernel
+def _append(weights: Weights, m: int, k: int) -> int:
+    """Add topic `k`, without tokens, behind the word's `m` places; return their number then."""
+    weights.place_of[k] = m
+    weights.topic[m] = k
+    weights.n_kw[m] = np.float32(0.0)
+    if m % LANES == 0:
+        for lane in range(LANES):
+            weights.of_word[m + lane] = np.float32(0.0)
+    return m + 1
+
+
+@kernel
+def _recount(
+    k: int, by: np.float32, n: int, eta: np.float32, priors: Priors, weights: Weights
+) -> None:
+    """Change n_kw of topic `k` by `by`, in `weights`; the topic then has `n` tokens."""
+    i, alpha = weights.place_of[k], priors.alpha[k]
+    count = weights.n_kw[i] + by
+    inverse = priors.topic_weight[k] / (np.float32(n) + np.float32(priors.eta_sum))
+    change = alpha * (inverse - weights.inverse[k])
+    product = alpha * count * inverse
+    weights.sums[0] += product - weights.of_word[i]
+    weights.sums[1] += change
+    weights.smooth[k // BLOCK] += change
+    weights.n_kw[i] = count
+    weights.inverse[k] = inverse
+    weights.phi[k] = (count + eta) * inverse
+    weights.of_word[i] = product
+    weights.of_block[i // LANES] = _sum_of(weights.of_word, i // LANES * LANES)
+
+
+@kernel
+def _sum_of(values: Floats32, first: int) -> np.float32:
+    """Return the sum of `LANES` values."""
     total = np.float32(0.0)
-    for lane in range(BLOCK):
-        total += a[lane] * b[lane]
+    for lane in range(LANES):
+        total += values[first + lane]
     return total
-
-
-@kernel
-def _take_out(topic: Topics, n_dk: Ints32, n: int, k: int) -> int:
-    """Remove one token of topic `k`, in place; return the number of topics left."""
-    place = np.int32(0)
-    for i in range(n):  # the one place that has k; a sum, so that it vectorises
-        place += np.int32(i) if topic[i] == k else np.int32(0)
-    n_dk[place] -= 1
-    if n_dk[place] == 0:
-        n -= 1
-        topic[place] = topic[n]
-        n_dk[place] = n_dk[n]
-        n_dk[n] = 0
-    return n
-
-
-@kernel
-def _put_in(topic: Topics, n_dk: Ints32, n: int, k: int) -> int:
-    """Add one token of topic `k`, in place; return the number of topics then."""
-    i = 0
-    while i < n and topic[i] != k:
-        i += 1
-    if i == n:
-        topic[n] = k
-        n_dk[n] = 0
-        n += 1
-    n_dk[i] += 1
-    return n
 
 
 @kernel
@@ -199,9 +228,7 @@ def _find_place(p: Floats32, n: int, rest: np.float32) -> int:
     """Return the first i < n where the sum of `p` exceeds `rest`; the last if none does."""
     start = 0
     while start + LANES < n:
-        part = np.float32(0.0)
-        for lane in range(LANES):
-            part += p[start + lane]
+        part = _sum_of(p, start)
         if rest < part:
             break
         rest -= part
@@ -214,16 +241,31 @@ def _find_place(p: Floats32, n: int, rest: np.float32) -> int:
 
 
 @kernel
-def _find_topic(alpha: Floats32, phi: Floats32, prior_sum: Floats32, rest: np.float32) -> int:
-    """Return the first k where the sum of alpha_k φ_kw exceeds `rest`; both are by block."""
-    block, lane = 0, 0
-    while block < prior_sum.shape[0] - 1 and rest >= prior_sum[block]:
-        rest -= prior_sum[block]
+def _find_topic(
+    weights: Weights, m: int, alpha: Floats32, eta: np.float32, n_topics: int, rest: float
+) -> int:
+    """Return the topic at which the sum of alpha_k n_kw i_k, over the word's `m` topics, and then
+    of alpha_k eta_w i_k, over all, exceeds `rest`; the last topic if rounding leaves a rest.
+    """
+    if m > 0 and rest < weights.sums[0]:
+        block = 0
+        while (block + 1) * LANES < m and rest >= weights.of_block[block]:
+            rest -= weights.of_block[block]
+            block += 1
+        i = block * LANES
+        last = min(i + LANES, m) - 1
+        while i < last and rest >= weights.of_word[i]:
+            rest -= weights.of_word[i]
+            i += 1
+        return int(weights.topic[i])
+    rest = (rest - weights.sums[0]) / eta
+    block = 0
+    while (block + 1) * BLOCK < n_topics and rest >= weights.smooth[block]:
+        rest -= weights.smooth[block]
         block += 1
-    while lane < BLOCK - 1:
-        value = alpha[block, lane] * phi[block, lane]
-        if rest < value:
-            break
-        rest -= value
-        lane += 1
-    return block * BLOCK + lane
+    k = block * BLOCK
+    last = min(k + BLOCK, n_topics) - 1
+    while k < last and rest >= alpha[k] * weights.inverse[k]:
+        rest -= alpha[k] * weights.inverse[k]
+        k += 1
+    return k

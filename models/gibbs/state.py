@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from models.arrays import Bools, Floats, Ints32
+    from models.gibbs.sweep import GibbsSweeps
     from models.gibbs.tokens import Tokens
 
 SAMPLERS = ("exact-dense", "exact-sparse", "parallel-dense", "parallel-sparse")
@@ -30,8 +31,8 @@ class GibbsLDAState:
     """(V, K), counts of earlier documents of a stream that are not among the present ones; (0, K)
     if there are none."""
     topic_word_sum: NDArray[np.float32]
-    """(V, K), weighted sum over samples of (n_kw + eta_w) / (n_k + Σ eta); (0, K) before the
-    first."""
+    """(V, K), weighted sum over samples of (n_kw + eta_w) / (n_k + Σ eta), of sparse samplers of
+    n_kw / (n_k + Σ eta); (0, K) before the first."""
     n_samples: int  #: Samples in that sum.
     alpha: Floats  #: (K,).
     eta: Floats  #: (V,).
@@ -40,6 +41,18 @@ class GibbsLDAState:
     n_documents: int  #: Documents visited, counted once a sweep.
     n_batches: int  #: Batches that `partial_fit` took before the present documents.
     seed: int
+    inverse_sum: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)
+    """(K,), weighted sum over samples of 1 / (n_k + Σ eta) if `topic_word_sum` lacks the prior's
+    part, which is eta_w times it; (0,) otherwise."""
+
+    @property
+    def topic_word_total(self) -> NDArray[np.float32]:
+        """(V, K), weighted sum over samples of (n_kw + eta_w) / (n_k + Σ eta)."""
+        if not len(self.inverse_sum):
+            return self.topic_word_sum
+        total = np.multiply.outer(self.eta.astype(np.float32), self.inverse_sum.astype(np.float32))
+        total += self.topic_word_sum
+        return total
 
     @property
     def topic_weight(self) -> Floats:
@@ -57,11 +70,10 @@ class GibbsLDAStep:
     n_samples: int  #: Samples that `topics_` averages.
 
 
-def mean_topics(state: GibbsLDAState, tokens_by_word: Ints32) -> LDATopics:
-    """Return topics averaged over the samples so far; before any, those of `tokens_by_word`."""
-    if state.n_samples:
-        return LDATopics.from_weights(state.topic_word_sum.T, state.alpha)
-    return LDATopics.from_weights((tokens_by_word + state.eta[:, None]).T, state.alpha)
+def mean_topics(state: GibbsLDAState, sweeps: GibbsSweeps) -> LDATopics:
+    """Return topics averaged over the samples so far; before any, those of the assignment."""
+    total = state.topic_word_total if state.n_samples else sweeps.n_wk + state.eta[:, None]
+    return LDATopics.from_weights(total.T, state.alpha)
 
 
 def check_state(state: GibbsLDAState, tokens: Tokens, n_words: int, n_topics: int) -> None:

@@ -9,21 +9,30 @@ Smyth & Welling 2009, the words' counts are out of date as well.)
 
 import numpy as np
 
-from models.arrays import Ints
-from models.gibbs.dense import LANES, Priors, count_doc_topics, padded, resample_dense
-from models.gibbs.minka import Exceedances, exceedances
-from models.gibbs.sparse import (
-    BLOCK,
-    list_doc_topics,
-    no_doc_topics,
-    resample_sparse,
-    sort_doc_topics,
+from models.arrays import Ints, Ints32
+from models.gibbs.dense import (
+    LANES,
+    Priors,
+    add_topic_words,
+    count_doc_topics,
+    padded,
+    resample_dense,
 )
+from models.gibbs.minka import Exceedances, exceedances
+from models.gibbs.sparse import resample_sparse
 from models.gibbs.state import GibbsLDAState
 from models.gibbs.tokens import Tokens, count_word_topics
+from models.gibbs.topic_lists import (
+    add_listed_topics,
+    empty_lists,
+    list_doc_topics,
+    sort_lists,
+    topics_of_words,
+)
 from models.parallel import for_blocks
 
-SORT_BLOCK = 256  # Documents in a task that sorts their topics
+ITEM_BLOCK = 256  # Documents or words in a task
+WORD_BLOCK = 512  # Words in a task when a sample is added to the sum
 
 
 class GibbsSweeps:
@@ -40,29 +49,49 @@ class GibbsSweeps:
         self._exact = sampler.startswith("exact")
         self._dense = sampler.endswith("dense")
         self._n_threads = n_threads
-        n_words, n_topics = len(state.eta), len(state.alpha)
-        self.n_wk = np.zeros((n_words, n_topics), dtype=np.int32)
-        """(V, K), tokens of each word and topic, without frozen words."""
-        if len(state.n_wk_before):
-            self.n_wk += state.n_wk_before
-        n_runs = len(tokens.word_of_run)
-        count_word_topics(tokens, 0, n_runs, state.topic_of, state.frozen, self.n_wk)
-        self.n_k: Ints = self.n_wk.sum(axis=0, dtype=np.int64)  # (K,), tokens of each topic
+        topic_of, n_topics, n_tokens = state.topic_of, len(state.alpha), len(tokens.doc_of)
         if self._dense:
+            self._n_wk = np.zeros((len(state.eta), n_topics), dtype=np.int32)
+            if len(state.n_wk_before):
+                self._n_wk += state.n_wk_before
+            n_runs = len(tokens.word_of_run)
+            count_word_topics(tokens, 0, n_runs, topic_of, state.frozen, self._n_wk)
             self._n_dk = np.zeros((n_docs, padded(n_topics, LANES)), dtype=np.int32)
-            count_doc_topics(tokens, 0, len(tokens.doc_of), state.topic_of, self._n_dk)
+            count_doc_topics(tokens, 0, n_tokens, topic_of, self._n_dk)
+            self.n_k: Ints = self._n_wk.sum(axis=0, dtype=np.int64)
+            """(K,), tokens of each topic, without frozen words."""
         else:
-            n_tokens = np.bincount(tokens.doc_of, minlength=n_docs)
-            self._doc_topics = no_doc_topics(n_tokens, n_topics)
-            list_doc_topics(tokens, 0, len(tokens.doc_of), state.topic_of, self._doc_topics)
+            self._doc_topics = empty_lists(np.bincount(tokens.doc_of, minlength=n_docs), n_topics)
+            list_doc_topics(tokens, 0, n_tokens, topic_of, self._doc_topics)
+            self._word_topics = topics_of_words(
+                tokens, topic_of, state.frozen, state.n_wk_before, n_topics
+            )
+            listed = self._word_topics
+            n_k = np.bincount(listed.topic, listed.n_tokens, n_topics + 1)
+            self.n_k = n_k[:n_topics].astype(np.int64)
+
+    @property
+    def n_wk(self) -> Ints32:
+        """(V, K), tokens of each word and topic, without frozen words; from lists at each call."""
+        if self._dense:
+            return self._n_wk
+        n_wk = np.zeros((len(self._state.eta), len(self._state.alpha)), dtype=np.int32)
+        one = np.ones(len(self._state.alpha), dtype=np.int32)
+        for_blocks(
+            lambda first, last: add_listed_topics(self._word_topics, first, last, one, n_wk),
+            len(n_wk),
+            ITEM_BLOCK,
+            self._n_threads,
+        )
+        return n_wk
 
     def sweep(self) -> None:
         """Resample every token once."""
         if not self._dense:
             for_blocks(
-                lambda first, last: sort_doc_topics(self._doc_topics, first, last),
+                lambda first, last: sort_lists(self._doc_topics, first, last),
                 self._n_docs,
-                SORT_BLOCK,
+                ITEM_BLOCK,
                 self._n_threads,
             )
         priors = self._priors()
@@ -83,15 +112,40 @@ class GibbsSweeps:
         self._state.n_sweeps += 1
         self._state.n_documents += self._n_docs
 
+    def add_sample(self, weight: float) -> None:
+        """Add the posterior mean topics of the assignment, times `weight`, to the state's sum."""
+        state = self._state
+        shape = len(state.eta), len(state.alpha)
+        if not state.n_samples:
+            state.topic_word_sum = np.zeros(shape, dtype=np.float32)
+            state.inverse_sum = np.zeros(0 if self._dense else shape[1])
+        exact_inverse = weight / (self.n_k + state.eta.sum())
+        inverse, total = exact_inverse.astype(np.float32), state.topic_word_sum
+        if self._dense:
+            eta, n_wk = state.eta.astype(np.float32), self._n_wk
+
+            def add(first: int, last: int) -> None:
+                add_topic_words(n_wk[first:last], eta[first:last], inverse, total[first:last])
+
+        else:
+            state.inverse_sum += exact_inverse
+
+            def add(first: int, last: int) -> None:
+                add_listed_topics(self._word_topics, first, last, inverse, total)
+
+        for_blocks(add, shape[0], WORD_BLOCK, self._n_threads)
+        state.n_samples += 1
+
     def doc_topic_exceedances(self) -> Exceedances:
         """Return the numbers of documents with more than i tokens of each topic."""
         n_topics = len(self._state.alpha)
-        if not self._dense:
-            topic, n_dk = self._doc_topics.topic, self._doc_topics.n_dk[None, :]
-            return exceedances(topic, n_dk, n_topics, self._n_threads)
-        n_padded = self._n_dk.shape[1]
-        topic = np.arange(n_padded, dtype=np.uint16)
-        found = exceedances(topic, self._n_dk, n_padded, self._n_threads)
+        if self._dense:
+            n_rows = self._n_dk.shape[1]
+            topic, counts = np.arange(n_rows, dtype=np.uint16), self._n_dk
+        else:
+            n_rows = n_topics + 1  # empty places are of topic K
+            topic, counts = self._doc_topics.topic, self._doc_topics.n_tokens[None, :]
+        found = exceedances(topic, counts, n_rows, self._n_threads)
         return Exceedances(found.start[: n_topics + 1], found.above)
 
     def _resample(self, block: int, phase: int, n_k: Ints, priors: Priors) -> None:
@@ -104,7 +158,7 @@ class GibbsSweeps:
         uniforms = rng.random(n_tokens, dtype=np.float32)
         if self._dense:
             resample_dense(
-                tokens, first, last, state.topic_of, self.n_wk, n_k, self._n_dk, priors, uniforms
+                tokens, first, last, state.topic_of, self._n_wk, n_k, self._n_dk, priors, uniforms
             )
         else:
             resample_sparse(
@@ -112,7 +166,7 @@ class GibbsSweeps:
                 first,
                 last,
                 state.topic_of,
-                self.n_wk,
+                self._word_topics,
                 n_k,
                 self._doc_topics,
                 priors,
@@ -121,7 +175,7 @@ class GibbsSweeps:
 
     def _priors(self) -> Priors:
         n_topics = len(self._state.alpha)
-        alpha = np.zeros(padded(n_topics, LANES if self._dense else BLOCK), dtype=np.float32)
+        alpha = np.zeros(padded(n_topics, LANES), dtype=np.float32)
         alpha[:n_topics] = self._state.alpha
         eta = self._state.eta
         counted = (~self._state.frozen).astype(np.int32)

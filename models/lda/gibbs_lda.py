@@ -55,9 +55,9 @@ START_ITERATIONS = 20
 class GibbsLDA(CollapsedGibbs):
     """LDA by collapsed Gibbs sampling.
 
-    Memory in bytes: 6 for each token; with a sparse sampler Σ_d 6·min(n_d, K), with a dense one
-    4·D·K; 8·V·K for counts and samples. An online start takes another 35·V·K for a time, and
-    `topics_` 25·V·K.
+    Memory in bytes: 6 for each token, and 4·V·K for samples; with a sparse sampler 6·min(n_d, K)
+    for each document and 6·min(n_w, K) for each word, both rounded up to 16 topics, with a dense
+    one 4·D·K and 4·V·K. An online start takes another 35·V·K for a time, and `topics_` 25·V·K.
 
     Parameters
     ----------
@@ -193,6 +193,7 @@ class GibbsLDA(CollapsedGibbs):
             ),
             n_wk_before=np.zeros((0, self.n_topics), np.int32),
             topic_word_sum=np.zeros((0, self.n_topics), np.float32),
+            inverse_sum=np.zeros(0),
             n_samples=0,
             n_sweeps=0,
             n_batches=last.n_batches + 1,
@@ -220,12 +221,13 @@ class GibbsLDA(CollapsedGibbs):
         places = earlier.positions(chosen)
         topic_of = np.empty(len(tokens.doc_of), dtype=np.uint16)
         topic_of[by_document(tokens)] = np.concatenate((earlier.topic_of[places], topics))
-        average, n_samples = last.topic_word_sum, last.n_samples
+        average, n_samples = last.topic_word_total, last.n_samples
         state = replace(
             last,
             topic_of=topic_of,
             n_wk_before=n_wk - earlier.word_topics(chosen, last.frozen, self.n_topics),
             topic_word_sum=np.zeros((0, self.n_topics), np.float32),
+            inverse_sum=np.zeros(0),
             n_samples=0,
             n_sweeps=0,
             n_batches=n_batches,
@@ -236,7 +238,8 @@ class GibbsLDA(CollapsedGibbs):
         n_docs = stream.n_docs + n_new
         if len(average) and n_docs:
             weight = np.float32(1.0 - (stream.n_docs / n_docs) ** FADING)
-            fresh = state.topic_word_sum / state.topic_word_sum.sum(axis=0)
+            fresh = state.topic_word_total / state.topic_word_total.sum(axis=0)
+            state.inverse_sum = np.zeros(0)
             state.topic_word_sum = weight * fresh + (np.float32(1.0) - weight) * (
                 average / average.sum(axis=0)
             )
@@ -272,7 +275,7 @@ class GibbsLDA(CollapsedGibbs):
     def topics_(self) -> LDATopics:
         """Topics averaged over samples, before the first the present ones; and alpha."""
         check_is_fitted(self, "state_")
-        return mean_topics(self.state_, self._sweeps.n_wk)
+        return mean_topics(self.state_, self._sweeps)
 
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
