@@ -118,7 +118,7 @@ class GibbsSweeps:
         shape = len(state.eta), len(state.alpha)
         if not state.n_samples:
             state.topic_word_sum = np.zeros(shape, dtype=np.float32)
-            state.inverse_sum = np.zeros(0 if self._dense else shape[1])
+            state.inverse_sum = np.zeros(0)
         exact_inverse = weight / (self.n_k + state.eta.sum())
         inverse, total = exact_inverse.astype(np.float32), state.topic_word_sum
         if self._dense:
@@ -128,6 +128,8 @@ class GibbsSweeps:
                 add_topic_words(n_wk[first:last], eta[first:last], inverse, total[first:last])
 
         else:
+            if not len(state.inverse_sum):
+                state.inverse_sum = np.zeros(shape[1])
             state.inverse_sum += exact_inverse
 
             def add(first: int, last: int) -> None:

@@ -1,6 +1,7 @@
 import copy
 import pickle
 import tracemalloc
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -330,3 +331,28 @@ def test_auto_chooses_by_topics_and_tokens(monkeypatch):
     monkeypatch.setattr(collapsed_gibbs, "DENSE_UP_TO", 2)
     automatic, named = (fitted(random_counts(), sampler=s) for s in ("auto", "exact-sparse"))
     assert_same_state(automatic.state_, named.state_)
+
+
+def test_samples_of_any_sampler_and_of_an_older_version_add_up():
+    """Sums of samples have the prior's part or not; older versions saved it with the rest."""
+    counts = np.random.default_rng(0).poisson(0.5, size=(20, 12))
+    settings = {"n_iter": 4, "learn_priors": "none", "eta": np.linspace(0.1, 1.0, 12)}
+    sampled = GibbsLDA(3, sampler="exact-sparse", random_state=0, **settings).fit(counts)
+    state = sampled.state_
+    older = replace(
+        state,
+        topic_of=state.topic_of.copy(),
+        topic_word_sum=state.topic_word_total.copy(),
+        inverse_sum=np.zeros(0),
+    )
+    assert_array_equal(older.topic_word_total, state.topic_word_total)
+    settings["n_iter"] = 6
+    for sampler in ("exact-sparse", "exact-dense"):
+        found = []
+        for each in (state, older):
+            model = GibbsLDA(3, sampler=sampler, **settings)
+            for _ in model.iterate(counts, state=copy.deepcopy(each)):
+                pass
+            assert model.state_.n_samples == 6
+            found.append(model.topics_.topic_word)
+        assert_allclose(*found, rtol=1e-5)
