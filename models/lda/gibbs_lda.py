@@ -75,8 +75,8 @@ class GibbsLDA(CollapsedGibbs):
         "exact-dense" and "exact-sparse" draw from the posterior itself on one thread;
         "parallel-dense" and "parallel-sparse" approximate it within a part of a sweep (see
         `models.gibbs.sweep`) and use `n_jobs` threads. The cost of a token is K with dense ones;
-        with sparse ones its document's number of topics plus K / 64, and K for each run of one
-        word's tokens. "auto" is exact below 100,000 tokens and dense up to 200 topics.
+        with sparse ones its document's number of topics, and its word's for each run of tokens of
+        the word. "auto" is exact below 100,000 tokens and dense up to 200 topics.
     start : {"online", "random"}
         Topics before the first sweep: from one pass of `OnlineLDA`, or uniformly random.
     burn_in : int
