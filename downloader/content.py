@@ -21,7 +21,12 @@ from corpora.articles.cirrus_json import site_of
 from corpora.articles.mediawiki_xml import read_articles, read_pages
 from downloader.answer import Answer, BadAnswer, one_line
 from downloader.dump_files import DumpFiles, RemoteFile
-from downloader.errors import RefusedError, SourceError, UnusableAnswerError
+from downloader.errors import (
+    ChangingDumpError,
+    RefusedError,
+    SourceError,
+    UnusableAnswerError,
+)
 from downloader.folder_listing import Listing, folder_of, list_folder, some
 
 if TYPE_CHECKING:
@@ -307,7 +312,7 @@ class ContentFiles(DumpFiles):
         known = {name for name in sums if ".xml" in name}
         if known != first_page.keys():
             differing = sorted(known ^ first_page.keys())
-            raise UnusableAnswerError(
+            raise ChangingDumpError(
                 f"{listing.url}: {SUMS} and the folder do not name the same files, such as"
                 f" {differing[0]}: the dump may be changing, so try again later"
             )

@@ -27,7 +27,7 @@ from corpora.articles.article import Article
 from corpora.articles.page import Skipped
 from corpora.errors import CorpusFormatError
 from corpora.files import replace
-from downloader.errors import RefusedError, TryLaterError, UnusableAnswerError
+from downloader.errors import ChangingDumpError, RefusedError, TryLaterError
 from downloader.live import Batch
 
 if TYPE_CHECKING:
@@ -312,7 +312,7 @@ class DumpFiles(ABC):
                 return path
             logger.warning("%s has another SHA-256 than SHA256SUMS says", file.url)
             path.unlink()
-        raise UnusableAnswerError(
+        raise ChangingDumpError(
             f"{file.url} was downloaded twice and has another SHA-256 than SHA256SUMS says: the"
             " dump may be changing, so try again later; the articles so far are kept"
         )

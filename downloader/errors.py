@@ -37,6 +37,10 @@ class UnusableAnswerError(DownloadError):
     """All answers of the server are malformed or too large."""
 
 
+class ChangingDumpError(UnusableAnswerError):
+    """A dump and its checksums do not agree: it may be changing, and a later try may succeed."""
+
+
 class SourceError(ValueError):
     """A category, title or address is malformed; the message says why."""
 

@@ -62,6 +62,7 @@ _CODES = {
     "evaluation.allocation.frontier.MarginalCostError": USAGE,
     "models.allocation.cliques.TableMemoryError": USAGE,
     "downloader.errors.TryLaterError": TRY_AGAIN,
+    "downloader.errors.ChangingDumpError": TRY_AGAIN,
     "pipeline.errors.ClusterLostError": TRY_AGAIN,
     "corpora.errors.StoreLockedError": TRY_AGAIN,
     "pipeline.errors.ClusterError": FAILED,

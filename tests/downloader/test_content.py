@@ -11,7 +11,13 @@ from downloader import dump_files, file_download
 from downloader.content import BASE as WIKIMEDIA
 from downloader.content import ContentFiles, Place, place_of
 from downloader.crawl import crawl
-from downloader.errors import RefusedError, SourceError, TryLaterError, UnusableAnswerError
+from downloader.errors import (
+    ChangingDumpError,
+    RefusedError,
+    SourceError,
+    TryLaterError,
+    UnusableAnswerError,
+)
 from downloader.http_client import PoliteClient
 from tests.downloader.content_dump import (
     BASE,
@@ -257,7 +263,7 @@ def test_checksums_that_do_not_fit_the_folder(site, files, source, base, tmp_pat
     first = next(iter(files))
     site.files[path] = sums_of({name: data for name, data in files.items() if name != first})
     assert f"do not name the same files, such as {first}" in refusal(
-        source(), error=UnusableAnswerError
+        source(), error=ChangingDumpError
     )
     site.files[path] = b"<html>no sums"
     impatient = new_client(tmp_path, **(PATIENT | {"patience": 0.2}))
@@ -277,7 +283,7 @@ def test_a_file_with_wrong_bytes_is_fetched_once_more(site, files, source, tmp_p
     site.files[path] = files[names[1]][:-9] + b"x" * 9
     list_dump(site)
     found = []
-    with pytest.raises(UnusableAnswerError, match="downloaded twice") as caught:
+    with pytest.raises(ChangingDumpError, match="downloaded twice") as caught:
         found.extend(source(directory=tmp_path / "b").batches(None, unknown))
     assert names[1] in str(caught.value)
     assert site.n_fetches(names[1]) == 4  # two of each

@@ -3,7 +3,7 @@ import importlib
 import os
 
 from corpora import CorpusFormatError
-from downloader.errors import RefusedError, TryLaterError
+from downloader.errors import ChangingDumpError, RefusedError, TryLaterError
 from pipeline import errors
 from pipeline.errors import BAD_DATA, FAILED, TRY_AGAIN, BackgroundError, exit_code_of, message_of
 
@@ -23,6 +23,7 @@ def test_the_nearest_class_decides():
     assert exit_code_of(OfOursError()) == BAD_DATA
     assert exit_code_of(RefusedError("no")) == FAILED
     assert exit_code_of(TryLaterError("later")) == TRY_AGAIN
+    assert exit_code_of(ChangingDumpError("later")) == TRY_AGAIN
     assert exit_code_of(FileNotFoundError(errno.ENOENT, "x")) == BAD_DATA
     assert exit_code_of(PermissionError(errno.EACCES, "x")) == FAILED
     assert exit_code_of(OSError(errno.ENOSPC, "full")) == TRY_AGAIN
