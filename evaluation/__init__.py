@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from evaluation.topics.relevance import relevant_words as relevant_words
     from evaluation.topics.relevance import topics_of_words as topics_of_words
     from evaluation.topics.running_text import RunningText as RunningText
+    from evaluation.topics.stability import TopicStability as TopicStability
+    from evaluation.topics.stability import stability as stability
     from evaluation.topics.typical_documents import typical_documents as typical_documents
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from models.gamma_poisson.topics import GammaPoissonTopics as GammaPoissonTopics
     from models.gibbs.state import GibbsLDAState as GibbsLDAState
     from models.gibbs.state import GibbsLDAStep as GibbsLDAStep
+    from models.lda.consensus import Consensus as Consensus
+    from models.lda.consensus import consensus as consensus
+    from models.lda.gibbs_chains import GibbsLDAChains as GibbsLDAChains
+    from models.lda.gibbs_chains_state import GibbsChainsState as GibbsChainsState
     from models.lda.gibbs_lda import GibbsLDA as GibbsLDA
     from models.lda.online_lda import OnlineLDA as OnlineLDA
     from models.lda.online_lda_state import OnlineLDAState as OnlineLDAState

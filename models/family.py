@@ -100,6 +100,8 @@ class TrainerSpec:
     passes: str = "n_iter"  # Parameter with the maximal number of passes of a stage
     chosen_by: Mapping[str, str] = field(default_factory=dict)
     """Values of further settings that select it, where `model` has several trainers."""
+    above: Mapping[str, int] = field(default_factory=dict)
+    """Settings that select it if each is above a number; it then comes before other trainers."""
     implied: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}
     """Function from the given parameters to those that follow from them."""
     distributes_e_step: bool = False
@@ -120,8 +122,10 @@ class TrainerSpec:
 
     def is_asked_for(self, settings: Mapping[str, Any]) -> bool:
         """Whether settings of training, by name, select this trainer."""
-        return settings["model"] == self.model and all(
-            settings[name] == value for name, value in self.chosen_by.items()
+        return (
+            settings["model"] == self.model
+            and all(settings[name] == value for name, value in self.chosen_by.items())
+            and all(settings.get(name, least) > least for name, least in self.above.items())
         )
 
     def build(self, settings: Mapping[str, Any], n_jobs: int | None) -> Trainer:

@@ -191,7 +191,7 @@ class TrainSettings:
             *("learning_decay", "learning_offset", "staleness"),
         ),
         "--model gibbs, gamma-poisson": (
-            *("learn_priors", "sampler", "start", "burn_in", "word_budget"),
+            *("chains", "learn_priors", "sampler", "start", "burn_in", "word_budget"),
         ),
         "--model gamma-poisson": ("trainer", "shape"),
         "--model poisson-mrf": ("assignments", "penalty", "length_scale"),
@@ -353,6 +353,13 @@ class TrainSettings:
         of=SAMPLED,
     )
     burn_in: int = setting(0, "sweeps before topics are averaged", metavar="N", of=SAMPLED)
+    chains: int = setting(
+        1,
+        "chains from independent seeds; their consensus is less a matter of the seed, and predicts "
+        "better; takes N times the work",
+        metavar="N",
+        of=("gibbs",),
+    )
     word_budget: int | None = setting(
         None, "words with parameters; more frequent words are frozen", metavar="N", of=LDA_MODELS
     )

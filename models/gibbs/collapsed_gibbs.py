@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from corpora.row_blocks import tokens_of_documents
 from models.arrays import Floats, Ints
@@ -57,7 +58,12 @@ class CollapsedGibbs(CompletingEstimator):
         """
         self.check_settings()
         counts = whole_numbers(self._check_counts(X, reset=True))
-        tokens = tokens_of(counts)
+        return self._resume_on(counts, tokens_of(counts), state)
+
+    def _resume_on(
+        self, counts: sparse.csr_array, tokens: Tokens, state: GibbsLDAState | None
+    ) -> Self:
+        """Resume on whole-number counts (D, V), whose tokens may be those of other chains too."""
         if state is not None:
             check_state(state, tokens, counts.shape[1], self.n_topics)
             self._begin(counts, tokens, state)
@@ -65,6 +71,12 @@ class CollapsedGibbs(CompletingEstimator):
             self._begin(counts, tokens, self._first_state(counts, tokens))
             self._learn_first_priors()
         return self
+
+    @property
+    def topic_tokens_(self) -> Ints:
+        """(K,), tokens of each topic in the present assignment, without frozen words."""
+        check_is_fitted(self, "state_")
+        return self._sweeps.n_k
 
     @property
     def is_ready(self) -> bool:

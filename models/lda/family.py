@@ -4,6 +4,7 @@ from importlib import import_module
 
 from models.family import Family, TrainerSpec, ValidationInterval
 from models.gibbs.state import SAMPLERS, GibbsLDAState
+from models.lda.gibbs_chains_state import GibbsChainsState
 from models.lda.online_lda_state import OnlineLDAState
 from models.lda.topics import LDATopics
 
@@ -48,4 +49,18 @@ GIBBS = TrainerSpec(
         {"start": "random", "word_budget": 6},
     ),
 )
-FAMILY = Family(name="lda", topics={"lda": LDATopics}, trainers=(ONLINE, GIBBS))
+CHAINS = TrainerSpec(
+    name="gibbs-chains",
+    title="Latent Dirichlet allocation, consensus of chains of collapsed Gibbs sampling",
+    model="gibbs",
+    import_estimator=lambda: import_module("models.lda.gibbs_chains").GibbsLDAChains,
+    state=GibbsChainsState,
+    settings=("chains", *GIBBS.settings),
+    above={"chains": 1},
+    decides=GIBBS.decides,
+    eta=GIBBS.eta,
+    interval=GIBBS.interval,
+    quick={"n_iter": 5, "burn_in": 1, "chains": 3},
+    ways=({"sampler": "exact-sparse", "learn_priors": "both", "chains": 2},),
+)
+FAMILY = Family(name="lda", topics={"lda": LDATopics}, trainers=(ONLINE, CHAINS, GIBBS))

@@ -34,9 +34,10 @@ def run(arguments: Arguments) -> Outcome:
 
 def print_selection(result: dict[str, Any]) -> None:
     """Print the table, the meaning of its figures, and the recommendation."""
+    has_chains = "stability" in result["rows"][0]
     print(
         "topics   perplexity ± s.e.   nats/word   to the best ± s.e.     c_v  c_npmi  u_mass"
-        "  diversity  exclusivity  seconds"
+        f"  diversity  exclusivity{'  found again ± s.e.' if has_chains else ''}  seconds"
     )
     for row in result["rows"]:
         is_best = row["difference_to_best"] == 0
@@ -50,6 +51,7 @@ def print_selection(result: dict[str, Any]) -> None:
             f"  {_number(row['u_mass']['mean']):>6}"
             f"  {row['diversity']:9.3f}"
             f"  {row['exclusivity']:11.3f}"
+            f"{_found_again(row) if has_chains else ''}"
             f"  {row['seconds']:7.1f}"
         )
     window = (
@@ -64,6 +66,10 @@ def print_selection(result: dict[str, Any]) -> None:
     )
     print(result["recommendation"])
     print(f"{result['path']}: table, plot and runs; `python -m pipeline topics {result['run']}`")
+
+
+def _found_again(row: dict[str, Any]) -> str:
+    return f"  {row['stability']:9.1%} ± {row['stability_standard_error']:5.1%}"
 
 
 def _number(value: float | None) -> str:

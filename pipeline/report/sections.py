@@ -90,6 +90,7 @@ class TopicRow:
     the most probable first."""
     probabilities: tuple[float, ...]  # p(word | topic) of each
     typical: tuple[TypicalArticle, ...]
+    found: int | None = None  # Chains in which the topic is found again; None without chains
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +108,7 @@ class TopicsSection:
     map_share: float  # Share of the squared distances between topics that the map's plane shows
     clouds: tuple[tuple[CloudWord, ...], ...]  # Word clouds, aligned with `topics`; may be empty
     n_words: int = 30  # Number of the most relevant words that are shown at any λ
+    n_chains: int = 0  # Chains of which the topics are the consensus; 0 for one chain
 
 
 @dataclass(frozen=True)

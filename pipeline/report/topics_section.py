@@ -14,6 +14,7 @@ from evaluation.topics.typical_documents import SHORT
 from pipeline.report.article_names import ArticleName
 from pipeline.report.sections import TopicRow, TopicsSection, TypicalArticle
 from pipeline.report.word_clouds import MAX_WORDS, word_cloud
+from pipeline.runs.chain_stability import found_again
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.training.prevalence import PrevalenceSum, shares_in_blocks
 
@@ -88,6 +89,7 @@ def topics_section(
     frequent: list[int] = np.argsort(-share, kind="stable")[:MAX_SEARCHED].tolist()
     searched = sorted(frequent, key=lambda w: model.vocabulary[w])
     top = model.topics.top_words(MAX_WORDS)
+    again = found_again(model)
     return TopicsSection(
         topics=tuple(
             TopicRow(
@@ -100,6 +102,7 @@ def topics_section(
                 typical=tuple(
                     TypicalArticle(name_of[i].title, name_of[i].url, s) for i, s in typical[k]
                 ),
+                found=None if again is None else again[k].found,
             )
             for k in order
         ),
@@ -109,6 +112,7 @@ def topics_section(
         topics_of_word=_topics_of(probability[:, searched], prevalence),
         n_not_searched=topics.n_words - len(searched),
         n_words=n_words,
+        n_chains=0 if again is None else again[0].chains,
         map_share=where.share,
         clouds=tuple(
             word_cloud(

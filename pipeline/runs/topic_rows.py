@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from models import SavedModel
+from pipeline.runs.chain_stability import found_again
 from pipeline.runs.word_dependencies import N_DEPENDENCIES, strongest_dependencies
 
 WIDTH = 100  # Longest line of dependencies, in columns
@@ -17,13 +18,15 @@ def topic_rows(
 ) -> list[dict[str, Any]]:
     """Return a row for each topic, most prevalent first: number, share of tokens, top words.
 
-    Rows of Poisson MRFs also have up to `n_dependencies` `positive` and `negative` dependencies.
+    Rows of Poisson MRFs also have up to `n_dependencies` `positive` and `negative` dependencies;
+    those of a run with chains have `stability`, in how many chains the topic is found again.
     """
     order: list[int] = list(range(model.topics.n_topics))
     if model.prevalence is not None:
         order = [int(k) for k in np.argsort(-model.prevalence, kind="stable")]
     top = model.topics.top_words(n_words)
     dependencies = strongest_dependencies(model, n_dependencies, by) if n_dependencies else None
+    again = found_again(model)
     return [
         {
             "topic": k,
@@ -31,20 +34,32 @@ def topic_rows(
             "words": [model.vocabulary[w] for w in top[k]],
             "probabilities": [float(p) for p in model.topics.topic_word[k, top[k]]],
         }
+        | ({} if again is None else {"stability": asdict(again[k])})
         | ({} if dependencies is None else asdict(dependencies[k]))
         for k in order
     ]
 
 
 def format_topics(rows: list[dict[str, Any]]) -> str:
-    """Format rows as lines: topic number, share of tokens, words; then dependencies."""
-    lines = ["topic  share  words"]
+    """Format rows as lines: topic number, share of tokens, words; then dependencies.
+
+    With chains, the number of those in which a topic is found again stands before its words, and
+    its mean cosine with the chains' topics, with the standard error.
+    """
+    has_chains = bool(rows) and "stability" in rows[0]
+    lines = [f"topic  share  {'found again  cosine ± s.e.  ' if has_chains else ''}words"]
     for row in rows:
         share = "     -" if row["prevalence"] is None else f"{row['prevalence']:6.1%}"
-        lines.append(f"{row['topic']:5d} {share}  {' '.join(row['words'])}")
+        again = _found_again(row["stability"]) if has_chains else ""
+        lines.append(f"{row['topic']:5d} {share}  {again}{' '.join(row['words'])}")
         if "positive" in row:
             lines += _dependency_lines(row)
     return "\n".join(lines)
+
+
+def _found_again(figures: dict[str, Any]) -> str:
+    found = f"{figures['found']} of {figures['chains']}"
+    return f"{found:>11}  {figures['cosine']:6.3f} ± {figures['standard_error']:.3f}  "
 
 
 def _dependency_lines(row: dict[str, Any]) -> list[str]:

@@ -24,6 +24,7 @@ from evaluation import (
 from evaluation.scorer import Scorer
 from models import Topics, load_model
 from pipeline.cluster.cluster import Cluster
+from pipeline.runs.chain_stability import HEADER as STABILITY
 from pipeline.runs.run_directory import RunDirectory
 from pipeline.scoring.score import or_none
 from pipeline.settings import TrainSettings
@@ -48,6 +49,7 @@ class RunScore:
     diversity: float
     exclusivity: float  # Mean exclusivity over topics
     seconds: float  # Seconds of training
+    stability: dict[str, Any] | None  # Entry of the model's header, of a run with chains
 
 
 def scored_part(settings: TrainSettings, parts: Split) -> tuple[str, Corpus]:
@@ -121,7 +123,8 @@ def score_run(
 ) -> RunScore:
     """Score a run whose held-out likelihood is `estimate`."""
     assert settings.seed is not None
-    topics = load_model(run.model_path).topics
+    model = load_model(run.model_path)
+    topics = model.topics
     return RunScore(
         run=str(run.path),
         n_topics=settings.topics,
@@ -134,6 +137,7 @@ def score_run(
         diversity=diversity(topics),
         exclusivity=float(exclusivity(topics, n_words).mean()),
         seconds=float(run.provenance()["seconds"]["training"]),
+        stability=model.header.get(STABILITY),
     )
 
 
@@ -169,6 +173,7 @@ def rows_of(scores: Sequence[RunScore]) -> list[dict[str, Any]]:
                 **{measure: _coherence_entry(some, measure) for measure in COHERENCE_MEASURES},
                 "diversity": float(np.mean([s.diversity for s in some])),
                 "exclusivity": float(np.mean([s.exclusivity for s in some])),
+                **_stability_entry(some),
                 "seconds": float(np.mean([s.seconds for s in some])),
             }
         )
@@ -199,6 +204,21 @@ def recommend(rows: Sequence[dict[str, Any]]) -> tuple[int, str]:
     elif best is rows[0]:
         sentence += "; the best is the smallest number tried: try smaller ones too"
     return k, sentence
+
+
+def _stability_entry(scores: Sequence[RunScore]) -> dict[str, Any]:
+    """Share of topics found again in other chains, mean over seeds; nothing without chains.
+
+    Its standard error is over all chains.
+    """
+    found = [score.stability for score in scores if score.stability is not None]
+    if not found:
+        return {}
+    errors = [each["share_standard_error"] for each in found]
+    return {
+        "stability": float(np.mean([each["share"] for each in found])),
+        "stability_standard_error": float(np.sqrt(np.sum(np.square(errors))) / len(found)),
+    }
 
 
 def _mean_estimate(estimates: Sequence[LikelihoodEstimate]) -> LikelihoodEstimate:

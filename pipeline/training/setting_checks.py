@@ -19,7 +19,7 @@ from pipeline.training.trainers import FORMER_DEFAULTS, estimator_of, spec_of
 
 def check_settings(settings: TrainSettings) -> None:
     """Raise UsageError for impossible settings; the message names the setting and what to do."""
-    check_least(settings, topics=1, max_passes=1)
+    check_least(settings, topics=1, max_passes=1, chains=1)
     _check_model(settings)
     try:
         estimator_of(settings, 1).check_settings()

@@ -43,6 +43,7 @@ from pipeline.text.documents import (
 )
 from pipeline.text.inputs import NamedInput, counts_of, decide_input, input_at, texts_store
 from pipeline.text.settings import text_settings
+from pipeline.training.chain_stability import stability_in
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 from pipeline.training.e_step_on_cluster import ClusterEStep
 from pipeline.training.follow import follow
@@ -391,6 +392,7 @@ def _finish(
             "seed": settings.seed,
             "versions": versions(),
             "training_corpus_hash": parts.train.content_hash,
+            **stability_in(estimator, topics),
         },
         prevalence=prevalence_in(topics, parts.train.counts, estimator.n_jobs, "prevalence"),
     )
