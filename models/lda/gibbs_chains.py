@@ -41,7 +41,7 @@ class GibbsLDAChains(CompletingEstimator):
     n_topics : int
         K, of each chain and of the consensus.
     chains : int
-        N, at least 2.
+        N.
     alpha, eta, learn_priors, n_iter, sampler, start, burn_in, thinning, prior_interval, word_budget
         Settings of each chain, as those of `GibbsLDA`.
     random_state : int, numpy Generator or RandomState, optional
@@ -152,5 +152,5 @@ class GibbsLDAChains(CompletingEstimator):
 
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
-        check_whole("chains", self.chains, 2)
+        check_whole("chains", self.chains, 1)
         self._chain(0).check_settings()

@@ -16,7 +16,7 @@ def stability_in(estimator: Trainer, topics: Topics) -> dict[str, Any]:
     Each chain is compared with the consensus of the others at the end of training. `topics` may be
     of an earlier check: those at the end are brought to their order.
     """
-    if not isinstance(estimator, GibbsLDAChains):
+    if not isinstance(estimator, GibbsLDAChains) or estimator.chains < 2:
         return {}
     last = estimator.consensus_
     similar = cosines(topics.topic_word, last.topics.topic_word)
