@@ -11,6 +11,7 @@ from models.arrays import Bools, Floats, Ints32
 from models.gibbs.dense import LANES, padded
 from models.gibbs.tokens import Tokens
 from models.kernel import kernel
+from models.lda.merging import merge_topics
 from models.lda.online_lda import OnlineLDA
 from models.parallel import effective_n_jobs, for_blocks
 from models.variational.inference import infer_doc_topic
@@ -40,19 +41,22 @@ def online_start(
     seed: int,
     n_jobs: int | None,
     warm: tuple[Ints32, Bools] | None = None,
+    surplus: float = 1.0,
 ) -> NDArray[np.uint16]:
     """Draw topics (n_tokens,) from θ_dk φ_kw after a pass of `OnlineLDA` over counts (D, V).
-    `warm` holds counts n_wk (V, K) of earlier documents and the frozen words (V,), for a warm
-    start: the pass begins at the topics of these counts.
+    The pass learns `surplus` times as many topics, which are then merged into K. `warm` holds
+    counts n_wk (V, K) of earlier documents and the frozen words (V,), for a warm start: the pass
+    begins at the topics of these counts, and has no surplus.
     """
     n_topics = len(alpha)
     alpha = alpha * min(1.0, MAX_ALPHA / alpha.sum())
+    n_learned = n_topics if warm is not None else round(surplus * n_topics)
     online = OnlineLDA(
-        n_topics,
-        alpha=alpha,
+        n_learned,
+        alpha=np.resize(alpha, n_learned) * (n_topics / n_learned),
         eta=eta,
         n_passes=ONLINE_PASSES,
-        max_e_iterations=_cap(n_topics),
+        max_e_iterations=_cap(n_learned),
         word_budget=word_budget,
         random_state=seed,
         n_jobs=n_jobs,
@@ -63,7 +67,19 @@ def online_start(
         online.state_.learn_from(np.multiply(n_wk, share, dtype=np.float64))
     for _ in online.iterate(counts, state=online.state_):
         pass
-    return topics_given(online.topics_.word_topic, counts, tokens, alpha, seed, n_jobs)
+    word_topic = online.topics_.word_topic
+    if n_learned > n_topics:
+        word_topic = _merged(online.topic_word_dirichlet_, n_topics)
+    return topics_given(word_topic, counts, tokens, alpha, seed, n_jobs)
+
+
+def _merged(topic_word_dirichlet: Floats, n_topics: int) -> Floats:
+    """Return topics (V, K) that merge those of λ (M, V), weighted by their pseudo-counts."""
+    n_tokens = topic_word_dirichlet.sum(axis=1)
+    label = merge_topics(topic_word_dirichlet / n_tokens[:, None], n_tokens, n_topics)
+    total = np.zeros((n_topics, topic_word_dirichlet.shape[1]))
+    np.add.at(total, label, topic_word_dirichlet)
+    return np.ascontiguousarray((total / total.sum(axis=1, keepdims=True)).T)
 
 
 def topics_given(

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from models import LDATopics, consensus
-from models.lda.consensus import merge_topics
+from models.lda.merging import merge_topics
 
 
 def some_model(n_topics, seed, n_words=12):
@@ -19,9 +19,7 @@ def clusters_by_definition(topic_word, weight, n_clusters):
 
     def centre(cluster):
         shares = [weight[i] / sum(weight[j] for j in cluster) for i in cluster]
-        return sum(
-            share * np.sqrt(topic_word[i]) for share, i in zip(shares, cluster, strict=True)
-        )
+        return sum(share * np.sqrt(topic_word[i]) for share, i in zip(shares, cluster, strict=True))
 
     def cost(one, other):
         first, second = (sum(weight[i] for i in each) for each in (one, other))

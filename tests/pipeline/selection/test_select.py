@@ -344,7 +344,7 @@ def score(n_topics, values, seed=0):
     )
     found = coherence([["a", "b"]], Corpus(np.eye(2), ("a", "b"), ("0", "1")), "c_v")
     measures = dict.fromkeys(("c_v", "c_npmi", "u_mass"), found)
-    return RunScore(f"run-{n_topics}", n_topics, seed, estimate, measures, 0.5, 0.5, 1.0)
+    return RunScore(f"run-{n_topics}", n_topics, seed, estimate, measures, 0.5, 0.5, 1.0, None)
 
 
 def test_the_smallest_within_a_standard_error_is_recommended():
