@@ -39,6 +39,11 @@ class CollapsedGibbs(CompletingEstimator):
     random_state: Any
     state_: GibbsLDAState
 
+    @property
+    def _surplus(self) -> float:
+        """Topics that an online start learns before it merges them, divided by K."""
+        return 1.0
+
     def iterate(
         self, X: Any, y: object = None, state: GibbsLDAState | None = None
     ) -> Iterator[GibbsLDAStep]:
@@ -146,7 +151,8 @@ class CollapsedGibbs(CompletingEstimator):
     ) -> NDArray[np.uint16]:
         """Return the topics (n_tokens,) before the first sweep."""
         if self.start == "online" and len(tokens.doc_of):
-            return online_start(counts, tokens, alpha, eta, self.word_budget, seed, self.n_jobs)
+            by = (self.word_budget, seed, self.n_jobs)
+            return online_start(counts, tokens, alpha, eta, *by, surplus=self._surplus)
         rng = np.random.default_rng([seed, 0, 0])
         return random_start(len(tokens.doc_of), self.n_topics, rng)
 

@@ -67,9 +67,10 @@ def online_start(
         online.state_.learn_from(np.multiply(n_wk, share, dtype=np.float64))
     for _ in online.iterate(counts, state=online.state_):
         pass
-    word_topic = online.topics_.word_topic
     if n_learned > n_topics:
         word_topic = _merged(online.topic_word_dirichlet_, n_topics)
+    else:
+        word_topic = online.topics_.word_topic
     return topics_given(word_topic, counts, tokens, alpha, seed, n_jobs)
 
 

@@ -47,6 +47,10 @@ class _Stream(NamedTuple):
     resampled: Ints | None  # (n,), those of them that the last call resampled, ascending
 
 
+SURPLUS = 2.0
+"""Topics that an online start learns, divided by K, before it merges them into K. On 5,000 articles
+at K = 50 the held-out perplexity after 200 sweeps was 1417.3 without a surplus, 1405.9 with 2 and
+1406.5 with 4 (means of five seeds, whose standard deviations were 11.9, 5.1 and 7.0)."""
 START_ITERATIONS = 20
 """Fixed-point iterations of the first priors, from the topics of an online start."""
 
@@ -57,7 +61,7 @@ class GibbsLDA(CollapsedGibbs):
 
     Memory in bytes: 6 for each token, and 4·V·K for samples; with a sparse sampler 6·min(n_d, K)
     for each document and 6·min(n_w, K) for each word, both rounded up to 16 topics, with a dense
-    one 4·D·K and 4·V·K. An online start takes another 35·V·K for a time, and `topics_` 25·V·K.
+    one 4·D·K and 4·V·K. An online start takes another 65·V·K for a time, and `topics_` 25·V·K.
 
     Parameters
     ----------
@@ -78,7 +82,8 @@ class GibbsLDA(CollapsedGibbs):
         with sparse ones its document's number of topics, and its word's for each run of tokens of
         the word. "auto" is exact below 100,000 tokens and dense up to 200 topics.
     start : {"online", "random"}
-        Topics before the first sweep: from one pass of `OnlineLDA`, or uniformly random.
+        Topics before the first sweep: from one pass of `OnlineLDA` over 2·K topics, which are then
+        merged into K (see `models.lda.merging`), or uniformly random.
     burn_in : int
         Sweeps before the first sample in `topics_`. A sample's weight is the number of sweeps since
         burn-in, so that early samples fade.
@@ -292,6 +297,10 @@ class GibbsLDA(CollapsedGibbs):
     def _first_state(self, counts: sparse.csr_array, tokens: Tokens) -> GibbsLDAState:
         alpha = prior_vector(self.alpha, self.n_topics, "alpha")
         return GibbsLDAState(**self._first_fields(counts, tokens, alpha))
+
+    @property
+    def _surplus(self) -> float:
+        return SURPLUS
 
     def _learn_first_priors(self) -> None:
         if self.start == "online":

@@ -43,7 +43,7 @@ def merge_topics(topic_word: Floats, weight: Floats, n_clusters: int) -> NDArray
         found = distance * (weight[i] / (weight[i] + weight)) * weight
         found[~alive] = np.inf
         found[i] = np.inf
-        return found
+        return np.asarray(found)
 
     def find_nearest(i: int) -> None:
         found = costs(i)
