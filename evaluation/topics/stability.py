@@ -93,10 +93,17 @@ def stability(
     for n, model in enumerate(models):
         reference = topics.topic_word if without is None else without(n)
         similar = cosines(reference, model.topic_word)
-        rows, partners = linear_sum_assignment(-similar)
-        found[n, rows] = similar[rows, partners] >= threshold
+        rows, columns = linear_sum_assignment(-similar)
+        found[n, rows] = similar[rows, columns] >= threshold
         best[n] = similar.max(axis=1)
     return TopicStability(found, best, threshold)
+
+
+def partners(first: Floats, second: Floats) -> NDArray[np.intp]:
+    """Return the partner (K,) in `second` of each row of `first`, of no more rows, one to one.
+    The sum of cosines of the pairs is the largest.
+    """
+    return np.asarray(linear_sum_assignment(-cosines(first, second))[1])
 
 
 def cosines(first: Floats, second: Floats) -> Floats:
