@@ -1,0 +1,46 @@
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+
+from models import GibbsLDA
+from models.gibbs import start
+from models.gibbs.tokens import tokens_of
+from models.lda import gibbs_lda
+from models.lda.online_lda import OnlineLDA
+from tests.models.lda.counts import random_counts
+
+
+def test_topics_that_were_learned_twice_are_merged_into_one():
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(20, 0.2), 4)
+    twice = np.concatenate((60.0 * topics, 30.0 * topics[::-1]))
+    found = start._merged(twice, 4)
+    assert found.flags.c_contiguous
+    assert_allclose(found, topics.T, rtol=1e-12, atol=1e-300)
+
+
+def test_a_start_learns_the_surplus_and_has_topics_of_the_model_alone(monkeypatch):
+    counts, learned = random_counts(), []
+    init = OnlineLDA.resume
+
+    def resume(self, X, state):
+        learned.append((self.n_topics, float(np.sum(self.alpha))))
+        return init(self, X, state)
+
+    monkeypatch.setattr(OnlineLDA, "resume", resume)
+    model = GibbsLDA(3, alpha=0.2, random_state=0).resume(counts, None)
+    assert learned == [(6, np.sum(np.full(6, 0.2) * 0.5))]
+    assert set(model.state_.topic_of.tolist()) == {0, 1, 2}
+    monkeypatch.setattr(gibbs_lda, "DENSE_UP_TO", 2)
+    GibbsLDA(4, alpha=0.2, random_state=0).resume(counts, None)
+    assert learned[1][0] == 6
+
+
+def test_without_a_surplus_the_topics_are_those_of_the_pass():
+    counts = random_counts()
+    tokens, alpha = tokens_of(counts), np.full(3, 0.2)
+    online = OnlineLDA(3, alpha=alpha, eta=0.1, n_passes=1, max_e_iterations=10, random_state=5)
+    expected = start.topics_given(
+        online.fit(counts).topics_.word_topic, counts, tokens, alpha, 5, None
+    )
+    found = start.online_start(counts, tokens, alpha, np.full(12, 0.1), None, 5, None)
+    assert_array_equal(found, expected)
