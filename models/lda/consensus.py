@@ -37,7 +37,9 @@ class Consensus:
         """Return the mean (K, V) of all models but one; a topic of this model alone is zeros."""
         rest = [n for n in range(len(self.models)) if n != number]
         return _mean(
-            *([each[n] for n in rest] for each in (self.models, self.weights, self.members)),
+            [self.models[n] for n in rest],
+            [self.weights[n] for n in rest],
+            [self.members[n] for n in rest],
             self.topics.n_topics,
         )
 

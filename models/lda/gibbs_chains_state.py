@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from models.arrays import Bools, Floats
 
-OWN = ("topic_of", "topic_word_sum", "alpha", "eta")
+OWN = ("topic_of", "topic_word_sum", "inverse_sum", "alpha", "eta")
 """Fields of `GibbsLDAState` that differ between chains."""
 
 
@@ -29,6 +29,7 @@ class GibbsChainsState:
 
     topic_of: Sequence[NDArray[np.uint16]]  #: (N, n_tokens), as in `GibbsLDAState`.
     topic_word_sum: Sequence[NDArray[np.float32]]  #: (N, V, K), or (N, 0, K) before a sample.
+    inverse_sum: Sequence[Floats]  #: (N, K) or (N, 0), as in `GibbsLDAState`.
     n_samples: int  #: Samples in the sum of each chain.
     alpha: Sequence[Floats]  #: (N, K).
     eta: Sequence[Floats]  #: (N, V).

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from evaluation import stability
-from models import GibbsLDA, GibbsLDAChains, consensus
+from models import GibbsLDA, GibbsLDAChains, LDATopics, consensus
 from models.lda.gibbs_chains_state import seed_of_chain
 from tests.models.lda.counts import random_counts
 from tests.oracles.simulated import simulated_documents
@@ -53,14 +53,17 @@ def planted():
     return truth, counts[:400], counts[400:]
 
 
-def test_planted_topics_are_found_again_and_held_out_documents_predicted_better(planted):
+def test_planted_topics_are_found_again_though_not_by_each_chain(planted):
     truth, train, held_out = planted
     settings = {"n_iter": 40, "alpha": 0.1, "eta": 0.05}
-    model = GibbsLDAChains(12, chains=5, random_state=1, **settings).fit(train)
-    again = stability(model.topics_, [model.topics_.__class__(truth, np.ones(12))])
-    assert again.n_found.sum() == 12
-    scores = sorted(
-        GibbsLDA(12, random_state=seed_of_chain(1, n), **settings).fit(train).score(held_out)
+    model = GibbsLDAChains(12, chains=5, random_state=2, **settings).fit(train)
+    planted_topics = [LDATopics(truth, np.ones(12))]
+    assert stability(model.topics_, planted_topics).n_found.sum() == 12
+    chains = model.consensus_.models
+    found = [stability(chain, planted_topics).n_found.sum() for chain in chains]
+    assert min(found) < 12
+    scores = [
+        GibbsLDA(12, random_state=seed_of_chain(2, n), **settings).fit(train).score(held_out)
         for n in range(5)
-    )
-    assert model.score(held_out) > scores[2]
+    ]
+    assert model.score(held_out) > np.mean(scores)
