@@ -71,7 +71,7 @@ def gain_of(groups: Sequence[Sequence[Chain]], found: Sequence[LikelihoodEstimat
     gains, errors = [], []
     for group, estimate in zip(groups, found, strict=True):
         ordered = sorted((chain.estimate for chain in group), key=lambda each: each.perplexity)
-        median = ordered[len(ordered) // 2]
+        median = ordered[(len(ordered) - 1) // 2]  # of two the better one
         gains.append(median.perplexity - estimate.perplexity)
         difference = paired_difference(median, estimate)
         errors.append(difference.standard_error * estimate.perplexity)

@@ -53,6 +53,9 @@ and of more, where the E-step gets no shorter and so the start longer. On 5,000 
 the held-out perplexity after 200 sweeps was 1417.3 without a surplus, 1405.9 with 2 and 1406.5 with
 4 (means of five seeds, whose standard deviations were 11.9, 5.1 and 7.0). On 25,000 at K = 1,000
 (alpha .02, eta .01) it was 1172.5 without and 1142.7 with 1.5."""
+SURPLUS_UP_TO = 2000
+"""Number of topics up to which there is a surplus: merging takes 16 bytes and 2·V operations for
+each pair of topics."""
 START_ITERATIONS = 20
 """Fixed-point iterations of the first priors, from the topics of an online start."""
 
@@ -85,7 +88,8 @@ class GibbsLDA(CollapsedGibbs):
         the word. "auto" is exact below 100,000 tokens and dense up to 200 topics.
     start : {"online", "random"}
         Topics before the first sweep: from one pass of `OnlineLDA` over 2·K topics (1.5·K beyond
-        200), which are then merged into K (see `models.lda.merging`), or uniformly random.
+        200, K beyond 2,000), which are then merged into K (see `models.lda.merging`), or uniformly
+        random.
     burn_in : int
         Sweeps before the first sample in `topics_`. A sample's weight is the number of sweeps since
         burn-in, so that early samples fade.
@@ -302,7 +306,9 @@ class GibbsLDA(CollapsedGibbs):
 
     @property
     def _surplus(self) -> float:
-        return SURPLUS if self.n_topics <= DENSE_UP_TO else SURPLUS_OF_MANY
+        if self.n_topics <= DENSE_UP_TO:
+            return SURPLUS
+        return SURPLUS_OF_MANY if self.n_topics <= SURPLUS_UP_TO else 1.0
 
     def _learn_first_priors(self) -> None:
         if self.start == "online":
