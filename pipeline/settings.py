@@ -355,8 +355,8 @@ class TrainSettings:
     burn_in: int = setting(0, "sweeps before topics are averaged", metavar="N", of=SAMPLED)
     chains: int = setting(
         1,
-        "chains from independent seeds; their consensus is less a matter of the seed, and predicts "
-        "better; takes N times the work",
+        "chains from independent seeds; their consensus depends less on the seed; takes N times "
+        "the work",
         metavar="N",
         of=("gibbs",),
     )

@@ -32,7 +32,7 @@ class GibbsLDAChains(CompletingEstimator):
 
     One chain ends at one of many sets of topics of about the same probability, by its seed.
     `models.lda.consensus` merges the topics of all chains into K, which differ less from one seed
-    to another and predict better than a chain's. Time and memory are those of `chains` times
+    to another (docs/benchmarks.md, "Seeds"). Time and memory are those of `chains` times
     `GibbsLDA`; chains run at the same time, one a thread, or one after the other with all threads
     if there are more threads than chains.
 
