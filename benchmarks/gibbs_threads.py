@@ -10,8 +10,8 @@ over `--sweeps` of them. The exact samplers have one thread.
 
 With `--topica` also samplers of the package topica, on the same counts, one thread: it has no
 single sweeps, so the difference of two fits is taken, one of which makes `--sweeps` sweeps more
-than the other, which makes `--burn-in`. Both learn alpha and beta every ten sweeps, start at random,
-as it does by default, and keep no trace. Its corpus is made before.
+than the other, which makes `--burn-in`. Both learn alpha and beta every ten sweeps, start at
+random, as it does by default, and keep no trace. Its corpus is made before.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.lda_trainers.separate_fits import TOPICA_SAMPLERS, topica_corpus
 from benchmarks.reference_counts import reference_counts
 from models import GibbsLDA
 from models.gibbs.state import SAMPLERS
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from scipy import sparse
 
-TOPICA_SAMPLERS = ("sparse", "warp", "lightlda", "cvb0")
 Seconds = dict[int, tuple[float, float]]
 """Wall and CPU seconds of a sweep, for each number of threads."""
 
@@ -83,8 +83,6 @@ def topica_sweep_seconds(
 ) -> Seconds:
     """The difference of two fits, by the number of sweeps in which they differ."""
     from topica import LDA  # type: ignore[import-not-found]  # noqa: PLC0415 - a peer
-
-    from benchmarks.lda_trainers.separate_fits import topica_corpus  # noqa: PLC0415
 
     corpus = topica_corpus(counts)
 

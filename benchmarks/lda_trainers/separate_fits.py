@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from benchmarks.lda_trainers.recorder import Recorder
 
+TOPICA_SAMPLERS = ("sparse", "warp", "lightlda", "cvb0")
 GROWTH = 2.0
 """Of the seconds, from one fit to the next."""
 CLOSE = 0.8
@@ -71,7 +72,7 @@ def growing_lengths(limit: float) -> Iterator[int] | Any:
 
 
 def topica_corpus(counts: sparse.csr_array) -> Any:
-    """topica's `Corpus` of counts (D, V), the word of a column named by its number."""
+    """Make topica's `Corpus` of counts (D, V), the word of a column named by its number."""
     from topica import Corpus  # type: ignore[import-not-found]  # noqa: PLC0415 - a peer
 
     names = word_names(counts.shape[1])
@@ -184,6 +185,4 @@ def word_names(n_words: int) -> Any:
 def word_lists(counts: sparse.csr_array, names: Any) -> list[list[str]]:
     """The tokens of each document."""
     parts = [slice(*pair) for pair in zip(counts.indptr[:-1], counts.indptr[1:], strict=True)]
-    return [
-        np.repeat(names[counts.indices[part]], counts.data[part]).tolist() for part in parts
-    ]
+    return [np.repeat(names[counts.indices[part]], counts.data[part]).tolist() for part in parts]
