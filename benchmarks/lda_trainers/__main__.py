@@ -102,6 +102,12 @@ def arguments_of() -> argparse.Namespace:
         default=[25_000],
         help="train on the first so many; on more, with recombined ones",
     )
+    parser.add_argument(
+        "--growth",
+        type=float,
+        default=1.0,
+        help="of the seconds from one look to the next, at least; more looks take longer to score",
+    )
     parser.add_argument("--fixed-priors", action="store_true", help="learn no alpha")
     parser.add_argument(
         "--start", default="online", choices=("online", "random"), help="GibbsLDA's"
@@ -164,7 +170,7 @@ def main() -> None:
             print(f"{what}, {name}: is there", flush=True)
             continue
         began = time.perf_counter()
-        run = measure(name, settings, arguments.limit, int(memory), test)
+        run = measure(name, settings, arguments.limit, int(memory), test, arguments.growth)
         append_run(run, arguments.output)
         if run.looks:
             last = run.looks[-1]

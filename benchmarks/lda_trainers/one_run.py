@@ -39,16 +39,16 @@ PACKAGES = (
 )
 
 
-def train_one(name: str, settings: Settings, memory: int, directory: Path) -> None:
+def train_one(name: str, settings: Settings, growth: float, memory: int, directory: Path) -> None:
     """Train and leave the looks in `directory`; in a process, and process group, of its own."""
     os.setsid()
     with (directory / ERRORS).open("wb") as stream:
         os.dup2(stream.fileno(), sys.stderr.fileno())
     train = recombined(reference_counts()[0], settings.documents)
     trainer = TRAINERS[name]
-    first, growth = OUR_LOOKS if name in OURS else PEER_LOOKS
+    first, least = OUR_LOOKS if name in OURS else PEER_LOOKS
     limit = settings.seconds if trainer.samples else float("inf")
-    recorder = Recorder(directory, first, growth, limit)
+    recorder = Recorder(directory, first, max(growth, least), limit)
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     try:
         run_trainer(trainer, train, settings, recorder)
@@ -57,12 +57,18 @@ def train_one(name: str, settings: Settings, memory: int, directory: Path) -> No
 
 
 def measure(
-    name: str, settings: Settings, limit: float, memory: int, test: sparse.csr_array
+    name: str,
+    settings: Settings,
+    limit: float,
+    memory: int,
+    test: sparse.csr_array,
+    growth: float = 1.0,
 ) -> Run:
     """Train in a process of its own and score its looks, or say why there are none.
 
     `limit` is the seconds after which it is stopped, looks, start and all; the looks up to then
-    count. A process that wants more than `memory` bytes fails.
+    count. A process that wants more than `memory` bytes fails. Looks are at least a factor `growth`
+    apart; each is a file of 4 · K · V bytes until training has ended.
     """
     load = os.getloadavg()[0]
     trainer = TRAINERS[name]
@@ -70,7 +76,7 @@ def measure(
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder)
         process = get_context("spawn").Process(
-            target=train_one, args=(name, settings, memory, directory)
+            target=train_one, args=(name, settings, growth, memory, directory)
         )
         process.start()
         try:
