@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from benchmarks.lda_trainers import process_tree
+from benchmarks.lda_trainers import process_tree, separate_fits
 from benchmarks.lda_trainers.plot import plot_results
 from benchmarks.lda_trainers.recombined import recombined
 from benchmarks.lda_trainers.recorder import Recorder, TimeUpError, snapshots
@@ -14,6 +14,7 @@ from benchmarks.lda_trainers.results import Look, Run, append_run, judge, load_r
 from benchmarks.lda_trainers.separate_fits import growing_lengths
 from benchmarks.lda_trainers.settings import Settings
 from benchmarks.lda_trainers.table import tables
+from benchmarks.lda_trainers.trainers import TRAINERS, run_trainer
 from models import LDATopics
 
 linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
@@ -98,6 +99,44 @@ def test_fits_take_twice_as_long_each_and_the_last_fills_the_time():
     assert seconds.sum() <= 2.5 * 60
     assert [n for n, _ in lengths_of(10.0, start=0.0, per_sweep=30.0)] == [1]  # one sweep: too long
     assert [n for n, _ in lengths_of(100.0, start=0.0, per_sweep=30.0)] == [1, 2, 3]
+
+
+@linux_only
+@pytest.mark.parametrize("name", ["topica-sparse", "topica-warp", "pyrmallet", "poismf"])
+def test_a_peer_finds_planted_topics_in_their_columns_and_all_its_fits_are_looks(
+    name, tmp_path, monkeypatch
+):
+    if not TRAINERS[name].is_installed:
+        pytest.skip(f"{name} is not installed")
+    rng = np.random.default_rng(3)
+    counts = np.zeros((300, 41), dtype=np.int32)  # no document has the word in the middle
+    for d in range(300):
+        words = np.arange(20) if d % 2 else np.arange(21, 41)
+        counts[d, words] = rng.multinomial(30, np.full(20, 0.05))
+    settings = Settings(2, 1, 300, 0.1, 0, 60.0, fixed_priors=False, start="")
+    monkeypatch.setattr(separate_fits, "growing_lengths", lambda _: (n for n in (1, 5, 40)))
+    recorder = Recorder(tmp_path, 1.0, 1.5, settings.seconds)
+    run_trainer(TRAINERS[name], sparse.csr_array(counts), settings, recorder)
+    seen = list(snapshots(tmp_path))
+    assert [snapshot.n_steps for snapshot, _ in seen] == [1, 5, 40]
+    first, second = sorted(seen[-1][1].topic_word, key=lambda topic: -topic[:20].sum())
+    assert first[:20].sum() > 0.95
+    assert second[21:].sum() > 0.95
+
+
+@linux_only
+def test_a_fit_of_its_own_begins_at_no_time(tmp_path):
+    recorder = Recorder(tmp_path, first=1.0, growth=2.0, limit=60.0)
+    topics = LDATopics(np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([0.1, 0.2]))
+    recorder.start()
+    time.sleep(0.2)
+    taken = []
+    for seconds in (0.2, 0.01):
+        recorder.start_anew()
+        time.sleep(seconds)
+        taken.append(recorder.look_at(5, lambda: topics))
+    assert taken[1] < taken[0]
+    assert [snapshot.seconds for snapshot, _ in snapshots(tmp_path)] == taken
 
 
 def test_recombined_documents_begin_with_the_documents_and_hold_halves_of_two():
