@@ -82,7 +82,7 @@ def topica_corpus(counts: sparse.csr_array) -> Any:
 def topica(
     train: sparse.csr_array, settings: Settings, recorder: Recorder, *, sampler: str
 ) -> None:
-    """A sample is a sweep beyond `iters`; the trace of likelihoods is switched off."""
+    """A sample is a sweep beyond `iters`, but for cvb0; no trace of likelihoods is kept."""
     from topica import LDA  # noqa: PLC0415 - a peer
 
     corpus = topica_corpus(train)
@@ -99,7 +99,7 @@ def topica(
             sampler=sampler,
         ).fit(
             corpus,
-            iters=n_sweeps - 1,
+            iters=n_sweeps - (sampler != "cvb0"),
             num_samples=1,
             sample_interval=1,
             keep_theta_draws=False,
