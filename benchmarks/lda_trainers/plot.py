@@ -22,9 +22,11 @@ HEADROOM = 1.3
 def plot_results(runs: Sequence[Run], directory: Path) -> list[Path]:
     """Write `lda_trainers.svg` and `.png`: ours in solid lines, peers in dashed ones.
 
-    A panel for each number of topics and of documents.
+    A panel for each number of topics and of documents. Nothing is written if all runs failed.
     """
     runs = [run for run in runs if run.looks]
+    if not runs:
+        return []
     panels = sorted({(run.settings.documents, run.settings.n_topics) for run in runs})
     names = list(dict.fromkeys(run.trainer for run in runs))
 

@@ -78,6 +78,12 @@ def test_runs_are_kept_read_back_not_asked_for_again_and_plotted(tmp_path):
         assert f"<!-- {text} -->" in svg
 
 
+def test_runs_that_all_failed_are_told_and_not_plotted(tmp_path):
+    runs = [run_of("peer", is_ours=False, curve=[], failed="no look in 60 s")]
+    assert "peer, seed 1: no look in 60 s" in tables(runs)
+    assert plot_results(runs, tmp_path) == []
+
+
 def lengths_of(limit, *, start, per_sweep):
     lengths, taken = growing_lengths(limit), []
     n_sweeps = next(lengths)
