@@ -90,7 +90,9 @@ def measure(
         )
         failed = ""
         if exit_code:
-            said = (directory / ERRORS).read_text().strip().splitlines()[-1:]
+            said = (directory / ERRORS).read_text().strip().splitlines()
+            # A trace may follow what a library says of memory; elsewhere the last line says it.
+            said = [line for line in said if "memory" in line.lower()][:1] or said[-1:]
             failed = ", ".join([f"exit code {exit_code}", *said])
         elif not looks:
             failed = f"no look in {limit:g} s"
