@@ -10,28 +10,39 @@ from pipeline.figures.style import series_style
 from pipeline.figures.write import write_figures
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from benchmarks.lda_trainers.results import Results
+    from benchmarks.lda_trainers.results import Run
 
 HEADROOM = 1.3
 """The axis ends at this times the worst of the last perplexities; curves begin far above."""
 
 
-def plot_results(results: Results, directory: Path) -> list[Path]:
-    """Write `lda_trainers.svg` and `.png`: ours in solid lines, peers in dashed ones."""
-    all_topics = sorted({run.n_topics for run in results.runs})
-    names = list(dict.fromkeys(run.trainer for run in results.runs))
+def plot_results(runs: Sequence[Run], directory: Path) -> list[Path]:
+    """Write `lda_trainers.svg` and `.png`: ours in solid lines, peers in dashed ones.
+
+    A panel for each number of topics and of documents. Nothing is written if all runs failed.
+    """
+    runs = [run for run in runs if run.looks]
+    if not runs:
+        return []
+    panels = sorted({(run.settings.documents, run.settings.n_topics) for run in runs})
+    names = list(dict.fromkeys(run.trainer for run in runs))
 
     def draw(figure: Any) -> None:
-        figure.set_size_inches(1 + 3.6 * len(all_topics), 4.2)
+        figure.set_size_inches(1 + 3.6 * len(panels), 4.2)
         looks = {name: series_style(n) for n, name in enumerate(names)}
         lines = {}
-        for axes, n_topics in zip(
-            figure.subplots(1, len(all_topics), squeeze=False).flat, all_topics, strict=True
+        for axes, (n_docs, n_topics) in zip(
+            figure.subplots(1, len(panels), squeeze=False).flat, panels, strict=True
         ):
-            runs = [run for run in results.runs if run.n_topics == n_topics]
-            for run in runs:
+            there = [
+                run
+                for run in runs
+                if (run.settings.documents, run.settings.n_topics) == (n_docs, n_topics)
+            ]
+            for run in there:
                 (lines[run.trainer],) = axes.plot(
                     [look.seconds for look in run.looks],
                     [look.perplexity for look in run.looks],
@@ -41,17 +52,17 @@ def plot_results(results: Results, directory: Path) -> list[Path]:
                     markersize=5,
                     markevery=[-1],
                 )
-            best = min(look.perplexity for run in runs for look in run.looks)
-            worst = max(run.looks[-1].perplexity for run in runs)
+            best = min(look.perplexity for run in there for look in run.looks)
+            worst = max(run.looks[-1].perplexity for run in there)
             axes.set_ylim(best - 0.05 * (HEADROOM * worst - best), HEADROOM * worst)
             axes.set_xscale("log")
             axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             axes.minorticks_off()
-            axes.set_title(f"K = {n_topics}")
+            axes.set_title(f"K = {n_topics}, {n_docs:,} documents")
             axes.set_xlabel("seconds of training")
         figure.axes[0].set_ylabel("held-out perplexity")
-        columns = min(4, 2 * len(all_topics))
+        columns = min(4, 2 * len(panels))
         figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=columns)
 
     return write_figures({"lda_trainers": draw}, directory)

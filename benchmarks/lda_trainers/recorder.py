@@ -52,7 +52,8 @@ class Recorder:
     """
 
     def __init__(self, directory: Path, first: float, growth: float, limit: float) -> None:
-        self._directory, self._growth, self._limit = directory, growth, limit
+        self._directory, self._growth = directory, growth
+        self.limit = limit
         self._next = first
         self._n_steps = self._n_steps_seen = self._n_looks = 0
         self._seconds = self._cpu_seconds = 0.0
@@ -64,6 +65,17 @@ class Recorder:
         (self._directory / BEGAN).write_text(json.dumps(began))
         self._go()
 
+    def start_anew(self) -> None:
+        """Training begins from nothing; what was trained before does not count."""
+        self._seconds = self._cpu_seconds = 0.0
+        self._go()
+
+    def look_at(self, n_steps: int, topics: Callable[[], LDATopics]) -> float:
+        """Take a look after the last of so many steps; return the seconds of training."""
+        self._n_steps = n_steps
+        self._look(topics)
+        return self._seconds
+
     def step(self, topics: Callable[[], LDATopics]) -> None:
         """Another sweep or batch has been made; look if it is time.
 
@@ -74,9 +86,9 @@ class Recorder:
         """
         self._n_steps += 1
         seconds = self._seconds + time.perf_counter() - self._went
-        if seconds >= min(self._next, self._limit):
+        if seconds >= min(self._next, self.limit):
             self._look(topics)
-            if self._seconds >= self._limit:
+            if self._seconds >= self.limit:
                 raise TimeUpError
 
     def finish(self, topics: Callable[[], LDATopics]) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
 
-from corpora.files import atomic_write_text
+from benchmarks.lda_trainers.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+FILE = "runs.jsonl"
 
 
 @dataclass(frozen=True)
@@ -35,48 +37,68 @@ class Run:
     trainer: str
     is_ours: bool
     n_threads: int
-    n_topics: int
-    seed: int
+    settings: Settings
+    """Those that the trainer heeds."""
     start_memory: int
     """Bytes before training: Python, packages and the input."""
     ended: bool
     """Whether it came to its end before it was stopped."""
+    limit: float
+    """Seconds after which it was to be stopped."""
     looks: tuple[Look, ...]
-    """By time, one at least."""
+    """By time; none if it failed."""
+    failed: str = ""
+    """Why there is no look."""
+    versions: dict[str, str] = field(default_factory=dict)
+    """Of Python and packages."""
+    machine: str = ""
+    load: float = 0.0
+    """Of the machine before the run: 0 if nothing else ran."""
 
     @property
     def peak_memory(self) -> int:
         """Bytes."""
         return max(look.peak_memory for look in self.looks)
 
+    @property
+    def key(self) -> tuple[str, int, int, int]:
+        """What a folder has one run of: trainer, documents, topics and seed."""
+        return self.trainer, self.settings.documents, self.settings.n_topics, self.settings.seed
 
-@dataclass(frozen=True)
-class Results:
-    """All runs of a benchmark."""
+    def answers(self, trainer: str, settings: Settings, limit: float) -> bool:
+        """Whether this is the run that is asked for: the limit matters if it was reached."""
+        same = (self.trainer, self.settings) == (trainer, settings)
+        return same and (self.ended or self.limit == limit)
 
-    settings: dict[str, Any]
-    versions: dict[str, str]
-    """Of the packages."""
-    runs: list[Run]
 
-    def save(self, path: Path) -> None:
-        """Write it as JSON."""
-        atomic_write_text(path, json.dumps(asdict(self), indent=1) + "\n")
+def append_run(run: Run, directory: Path) -> None:
+    """Add a line to the runs of a directory."""
+    with (directory / FILE).open("a") as stream:
+        stream.write(json.dumps(asdict(run)) + "\n")
 
-    @classmethod
-    def load(cls, path: Path) -> Results:
-        """Read what `save` wrote."""
-        stored = json.loads(path.read_text())
-        runs = [
-            Run(**{**run, "looks": tuple(Look(**look) for look in run["looks"])})
-            for run in stored["runs"]
-        ]
-        return cls(stored["settings"], stored["versions"], runs)
+
+def load_runs(directory: Path) -> list[Run]:
+    """The runs of a directory; of several with one key the last."""
+    path = directory / FILE
+    runs: dict[tuple[str, int, int, int], Run] = {}
+    if path.exists():
+        for line in path.read_text().splitlines():
+            stored = json.loads(line)
+            stored["settings"] = Settings(**stored["settings"])
+            stored["looks"] = tuple(Look(**look) for look in stored["looks"])
+            run = Run(**stored)
+            runs[run.key] = run
+    return list(runs.values())
 
 
 def first_as_good(looks: Sequence[Look], perplexity: float) -> Look | None:
     """The first look at or below a perplexity; None if there is none. Nothing is interpolated."""
     return next((look for look in looks if look.perplexity <= perplexity), None)
+
+
+def last_by(looks: Sequence[Look], clock: str, seconds: float) -> Look | None:
+    """The last look that is no later by the clock "seconds" or "cpu_seconds"."""
+    return next((look for look in reversed(looks) if getattr(look, clock) <= seconds), None)
 
 
 @dataclass(frozen=True)
@@ -89,11 +111,21 @@ class Judgement:
     """The peer's first look that was as good."""
     ours: Look | None
     """Our first look that was as good, if any was."""
+    ours_then: Look | None
+    """Our last look that was no later than the peer's last by the wall clock."""
+    ours_at_equal_cpu: Look | None
+    """The same by CPU seconds."""
 
 
 def judge(ours: Run, peer: Run) -> Judgement:
-    """When both were first as good as the peer was in the end."""
-    goal = peer.looks[-1].perplexity
-    reached = first_as_good(peer.looks, goal)
+    """When both were first as good as the peer was in the end, and how good ours was then."""
+    last = peer.looks[-1]
+    reached = first_as_good(peer.looks, last.perplexity)
     assert reached is not None
-    return Judgement(goal, reached, first_as_good(ours.looks, goal))
+    return Judgement(
+        last.perplexity,
+        reached,
+        first_as_good(ours.looks, last.perplexity),
+        last_by(ours.looks, "seconds", last.seconds),
+        last_by(ours.looks, "cpu_seconds", last.cpu_seconds),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from typing import TYPE_CHECKING
 
 from benchmarks.lda_trainers.results import judge
@@ -9,89 +10,115 @@ from benchmarks.lda_trainers.results import judge
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.lda_trainers.results import Results, Run
+    from benchmarks.lda_trainers.results import Look, Run
 
 TEXT_COLUMNS = 2
 """How many columns, from the left, hold names."""
 
 
-def tables(results: Results) -> str:
-    """For each number of topics, how the trainers ended and when ours were as good as a peer."""
+def tables(runs: Sequence[Run]) -> str:
+    """For each number of documents and topics, how the trainers ended and ours beside each peer.
+
+    Of several seeds the mean is given, ± its standard error.
+    """
     parts = []
-    for n_topics in sorted({run.n_topics for run in results.runs}):
+    for n_docs, n_topics in sorted({(r.settings.documents, r.settings.n_topics) for r in runs}):
         trainings: dict[str, list[Run]] = {}
-        for run in results.runs:
-            if run.n_topics == n_topics:
+        for run in runs:
+            if (run.settings.documents, run.settings.n_topics) == (n_docs, n_topics):
                 trainings.setdefault(run.trainer, []).append(run)
-        n_seeds = max(len(runs) for runs in trainings.values())
-        spread = f"; mean of {n_seeds} seeds (least to most)" if n_seeds > 1 else ""
-        parts += [f"K = {n_topics}{spread}", _endings(trainings)]
-        if ratios := _ratios(trainings):
-            parts.append(ratios)
+        n_seeds = max(len(each) for each in trainings.values())
+        spread = f"; mean of {n_seeds} seeds ± standard error" if n_seeds > 1 else ""
+        alpha = next(iter(trainings.values()))[0].settings.alpha
+        parts.append(f"K = {n_topics}, {n_docs:,} documents, alpha {alpha:g}{spread}")
+        parts += [part for part in (_endings(trainings), _ratios(trainings)) if part]
+        parts += [
+            f"{name}, seed {run.settings.seed}: {run.failed}"
+            for name, each in trainings.items()
+            for run in each
+            if not run.looks
+        ]
     return "\n\n".join(parts) + "\n"
 
 
+def _with_looks(trainings: dict[str, list[Run]]) -> dict[str, list[Run]]:
+    found = {name: [run for run in runs if run.looks] for name, runs in trainings.items()}
+    return {name: runs for name, runs in found.items() if runs}
+
+
 def _endings(trainings: dict[str, list[Run]]) -> str:
-    head = ["trainer", "ended", "threads", "steps", "seconds", "CPU s", "perplexity"]
+    head = ["trainer", "ended", "seeds", "threads", "steps", "seconds", "CPU s", "perplexity"]
     rows = [[*head, "MB at start", "MB at peak"]]
-    for name, runs in trainings.items():
+    for name, runs in _with_looks(trainings).items():
         last = [run.looks[-1] for run in runs]
         rows.append(
             [
                 name,
                 "yes" if all(run.ended for run in runs) else "stopped",
+                str(len(runs)),
                 str(runs[0].n_threads),
-                _spread([look.n_steps for look in last], 0),
-                _spread([look.seconds for look in last], 1),
-                _spread([look.cpu_seconds for look in last], 1),
-                _spread([look.perplexity for look in last], 1),
-                _spread([run.start_memory / 1e6 for run in runs], 0),
-                _spread([run.peak_memory / 1e6 for run in runs], 0),
+                _mean([look.n_steps for look in last], 0),
+                _mean([look.seconds for look in last], 1),
+                _mean([look.cpu_seconds for look in last], 1),
+                _mean([look.perplexity for look in last], 1),
+                _mean([run.start_memory / 1e6 for run in runs], 0),
+                _mean([run.peak_memory / 1e6 for run in runs], 0),
             ]
         )
-    return markdown(rows)
+    return markdown(rows) if len(rows) > 1 else ""
 
 
 def _ratios(trainings: dict[str, list[Run]]) -> str:
-    head = ["ours", "to the last of", "perplexity", "seconds", "ours", "ratio"]
-    rows = [[*head, "CPU s", "ours", "ratio"]]
-    ours = {name: runs for name, runs in trainings.items() if runs[0].is_ours}
-    peers = {name: runs for name, runs in trainings.items() if not runs[0].is_ours}
+    head = ["ours", "to the last of", "perplexity", "seconds", "ours", "ratio", "ours then"]
+    rows = [[*head, "CPU s", "ours", "ratio", "ours then"]]
+    found = _with_looks(trainings)
+    ours = {name: runs for name, runs in found.items() if runs[0].is_ours}
+    peers = {name: runs for name, runs in found.items() if not runs[0].is_ours}
     for name, our_runs in ours.items():
         for peer, peer_runs in peers.items():
-            by_seed = {run.seed: run for run in peer_runs}
-            both = [judge(run, by_seed[run.seed]) for run in our_runs if run.seed in by_seed]
+            by_seed = {run.settings.seed: run for run in peer_runs}
+            both = [
+                judge(run, by_seed[run.settings.seed])
+                for run in our_runs
+                if run.settings.seed in by_seed
+            ]
             if not both:
                 continue
-            goal = _spread([each.goal for each in both], 1)
+            then = _perplexities([each.ours_then for each in both])
+            then_cpu = _perplexities([each.ours_at_equal_cpu for each in both])
             pairs = [(each.peer, each.ours) for each in both if each.ours is not None]
             if len(pairs) < len(both):
                 best = min(look.perplexity for run in our_runs for look in run.looks)
                 reached = f"reached by {len(pairs)} of {len(both)}, best {best:.1f}"
-                rows.append([name, peer, goal, reached, *[""] * 5])
-                continue
-            rows.append(
-                [
-                    name,
-                    peer,
-                    goal,
-                    _spread([theirs.seconds for theirs, _ in pairs], 1),
-                    _spread([look.seconds for _, look in pairs], 2),
-                    _spread([theirs.seconds / look.seconds for theirs, look in pairs], 1),
-                    _spread([theirs.cpu_seconds for theirs, _ in pairs], 1),
-                    _spread([look.cpu_seconds for _, look in pairs], 2),
-                    _spread([theirs.cpu_seconds / look.cpu_seconds for theirs, look in pairs], 1),
+                times = [reached, "", "", then, "", "", "", then_cpu]
+            else:
+                times = [
+                    _mean([theirs.seconds for theirs, _ in pairs], 1),
+                    _mean([look.seconds for _, look in pairs], 2),
+                    _mean([theirs.seconds / look.seconds for theirs, look in pairs], 1),
+                    then,
+                    _mean([theirs.cpu_seconds for theirs, _ in pairs], 1),
+                    _mean([look.cpu_seconds for _, look in pairs], 2),
+                    _mean([theirs.cpu_seconds / look.cpu_seconds for theirs, look in pairs], 1),
+                    then_cpu,
                 ]
-            )
+            rows.append([name, peer, _mean([each.goal for each in both], 1), *times])
     return markdown(rows) if len(rows) > 1 else ""
 
 
-def _spread(values: Sequence[float], digits: int) -> str:
-    """The mean, and if there are several values the least and the most."""
-    mean = f"{sum(values) / len(values):.{digits}f}"
+def _perplexities(looks: Sequence[Look | None]) -> str:
+    """Their mean; "none" if there was no look yet."""
+    found = [look.perplexity for look in looks if look is not None]
+    return _mean(found, 1) if len(found) == len(looks) else "none"
+
+
+def _mean(values: Sequence[float], digits: int) -> str:
+    """The mean, and if there are several values its standard error."""
+    mean = f"{statistics.mean(values):.{digits}f}"
     if len(values) == 1:
         return mean
-    return f"{mean} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+    error = statistics.stdev(values) / len(values) ** 0.5
+    return f"{mean} ± {error:.{digits}f}"
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:

@@ -2,7 +2,8 @@
 
 The input that is made before the clock starts: for ours and scikit-learn, CSR counts; for tomotopy,
 each document's list of words; for gensim, each document's list of (word, count); for `lda`, a dense
-array, which it lays out sooner than a sparse one.
+array, which it lays out sooner than a sparse one. `separate_fits` has those that cannot be looked
+at while they train.
 """
 
 from __future__ import annotations
@@ -15,7 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.lda_trainers import separate_fits
 from benchmarks.lda_trainers.recorder import TimeUpError
+from benchmarks.lda_trainers.separate_fits import word_lists, word_names
+from benchmarks.lda_trainers.settings import (
+    BATCH,
+    DECAY,
+    ETA,
+    JOBS,
+    OFFSET,
+    PRIOR_INTERVAL,
+    Settings,
+)
 from models import GibbsLDA, LDATopics, OnlineLDA
 from models.gibbs.collapsed_gibbs import auto_sampler
 
@@ -26,26 +38,10 @@ if TYPE_CHECKING:
 
     from benchmarks.lda_trainers.recorder import Recorder
 
-ALPHA, ETA, BATCH, DECAY, OFFSET, JOBS = 0.1, 0.01, 1000, 0.7, 10.0, 2
 STREAM_SWEEPS = 50
 """`n_iter` of GibbsLDA on a stream, which it passes once."""
 FOREVER = 1_000_000
 """Sweeps: more than there is time for."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Of one run."""
-
-    n_topics: int
-    seed: int
-    passes: int
-    """Of a variational trainer."""
-    seconds: float
-    """Of a sampler."""
-    fixed_priors: bool
-    start: str
-    """Of `GibbsLDA`."""
 
 
 @dataclass(frozen=True)
@@ -59,17 +55,23 @@ class Trainer:
     """Or processes."""
     package: str | None = None
     """What has to be installed; None if it is ours."""
+    has_start: bool = False
+    """Whether it heeds `Settings.start`."""
 
     @property
     def is_installed(self) -> bool:
         """Whether it can be imported."""
         return self.package is None or find_spec(self.package) is not None
 
+    def settings(self, settings: Settings) -> Settings:
+        """Those that it heeds."""
+        return settings.used_by(samples=self.samples, has_start=self.has_start)
+
 
 def gibbs_lda(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
     arguments: dict[str, Any] = {
         "n_topics": settings.n_topics,
-        "alpha": ALPHA,
+        "alpha": settings.alpha,
         "eta": ETA,
         "learn_priors": "none" if settings.fixed_priors else "alpha",
         "sampler": auto_sampler(settings.n_topics, int(train.sum())),
@@ -89,7 +91,7 @@ def online_lda(
 ) -> None:
     arguments: dict[str, Any] = {
         "n_topics": settings.n_topics,
-        "alpha": ALPHA,
+        "alpha": settings.alpha,
         "eta": ETA,
         "batch_size": BATCH,
         "learning_decay": DECAY,
@@ -107,7 +109,7 @@ def online_lda(
 
 
 def online_lda_stream(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
-    arguments: dict[str, Any] = {"alpha": ALPHA, "eta": ETA, "random_state": settings.seed}
+    arguments: dict[str, Any] = {"alpha": settings.alpha, "eta": ETA, "random_state": settings.seed}
     arguments |= {"learning_decay": DECAY, "learning_offset": OFFSET, "n_jobs": JOBS}
     arguments |= {"batch_size": BATCH}
     OnlineLDA(settings.n_topics, **arguments).partial_fit(train[:300])  # compile
@@ -120,7 +122,7 @@ def online_lda_stream(train: sparse.csr_array, settings: Settings, recorder: Rec
 
 
 def gibbs_lda_stream(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
-    arguments: dict[str, Any] = {"alpha": ALPHA, "eta": ETA, "random_state": settings.seed}
+    arguments: dict[str, Any] = {"alpha": settings.alpha, "eta": ETA, "random_state": settings.seed}
     arguments |= {"learn_priors": "none" if settings.fixed_priors else "alpha", "n_jobs": JOBS}
     arguments |= {"sampler": auto_sampler(settings.n_topics, int(train.sum()))}
     warm = GibbsLDA(settings.n_topics, **arguments, n_iter=10)
@@ -137,12 +139,10 @@ def tomotopy(train: sparse.csr_array, settings: Settings, recorder: Recorder) ->
     from tomotopy import LDAModel  # type: ignore[import-untyped]  # noqa: PLC0415 - a peer
 
     n_topics, n_words = settings.n_topics, train.shape[1]
-    names = np.array([f"{w:06d}" for w in range(n_words)])
-    documents = [np.repeat(names[words], counts).tolist() for words, counts in _rows(train)]
+    documents = word_lists(train, word_names(n_words))
     recorder.start()
-    model = LDAModel(k=n_topics, alpha=ALPHA, eta=ETA, seed=settings.seed)
-    if settings.fixed_priors:
-        model.optim_interval = 0
+    model = LDAModel(k=n_topics, alpha=settings.alpha, eta=ETA, seed=settings.seed)
+    model.optim_interval = 0 if settings.fixed_priors else PRIOR_INTERVAL
     for document in documents:
         model.add_doc(document)
 
@@ -170,7 +170,7 @@ def scikit_learn(train: sparse.csr_array, settings: Settings, recorder: Recorder
 
     model = Looked(
         settings.n_topics,
-        doc_topic_prior=ALPHA,
+        doc_topic_prior=settings.alpha,
         topic_word_prior=ETA,
         learning_method="online",
         learning_decay=DECAY,
@@ -198,7 +198,7 @@ def scikit_learn_stream(train: sparse.csr_array, settings: Settings, recorder: R
 
     model = LatentDirichletAllocation(
         settings.n_topics,
-        doc_topic_prior=ALPHA,
+        doc_topic_prior=settings.alpha,
         topic_word_prior=ETA,
         learning_decay=DECAY,
         learning_offset=OFFSET,
@@ -227,7 +227,7 @@ def gensim_stream(train: sparse.csr_array, settings: Settings, recorder: Recorde
         num_topics=settings.n_topics,
         id2word={w: str(w) for w in range(train.shape[1])},
         chunksize=BATCH,
-        alpha=np.full(settings.n_topics, ALPHA),
+        alpha=np.full(settings.n_topics, settings.alpha),
         eta=ETA,
         decay=DECAY,
         offset=OFFSET,
@@ -263,7 +263,7 @@ def gensim(
         id2word={w: str(w) for w in range(train.shape[1])},
         chunksize=BATCH,
         passes=settings.passes,
-        alpha=np.full(settings.n_topics, ALPHA),
+        alpha=np.full(settings.n_topics, settings.alpha),
         eta=ETA,
         decay=DECAY,
         offset=OFFSET,
@@ -285,11 +285,11 @@ def lda(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None
     class Looked(LDA):  # type: ignore[misc]
         def _sample_topics(self, *arguments: Any) -> None:
             super()._sample_topics(*arguments)
-            recorder.step(lambda: LDATopics.from_weights(self.nzw_ + ETA, ALPHA))
+            recorder.step(lambda: LDATopics.from_weights(self.nzw_ + ETA, settings.alpha))
 
     counts = train.toarray()
     recorder.start()
-    Looked(settings.n_topics, FOREVER, ALPHA, ETA, settings.seed).fit(counts)
+    Looked(settings.n_topics, FOREVER, settings.alpha, ETA, settings.seed).fit(counts)
 
 
 def run_trainer(
@@ -316,7 +316,7 @@ def _rows(counts: sparse.csr_array) -> list[tuple[Any, Any]]:
 
 
 OURS = {
-    "GibbsLDA": Trainer(gibbs_lda, samples=True),
+    "GibbsLDA": Trainer(gibbs_lda, samples=True, has_start=True),
     "OnlineLDA": Trainer(online_lda, samples=False),
     "OnlineLDA-cap-5": Trainer(partial(online_lda, max_e_iterations=5), samples=False),
     "OnlineLDA-stream": Trainer(online_lda_stream, samples=False),
@@ -324,6 +324,14 @@ OURS = {
 }
 PEERS = {
     "tomotopy": Trainer(tomotopy, samples=True, package="tomotopy"),
+    **{
+        f"topica-{sampler}": Trainer(
+            partial(separate_fits.topica, sampler=sampler), samples=True, package="topica"
+        )
+        for sampler in separate_fits.TOPICA_SAMPLERS
+    },
+    "pyrmallet": Trainer(separate_fits.pyrmallet, samples=True, n_threads=1, package="pyrmallet"),
+    "poismf": Trainer(separate_fits.poismf, samples=True, package="poismf"),
     "lda": Trainer(lda, samples=True, n_threads=1, package="lda"),
     "scikit-learn": Trainer(scikit_learn, samples=False, package="sklearn"),
     "scikit-learn-stream": Trainer(scikit_learn_stream, samples=False, package="sklearn"),
