@@ -15,7 +15,7 @@ from corpora.content_hash import content_hash, of_array
 from evaluation.allocation.exact import MarginalCostError
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import plan_of
-from models.allocation.mean_field.modes import MAX_JOINT_VALUES
+from models.allocation.joint_values import MAX_JOINT_VALUES
 from models.allocation.model import AllocationModel
 from models.allocation.particles.state import check_memory
 from models.parallel import effective_n_jobs

@@ -36,7 +36,8 @@ from models.allocation.mean_field.layout import (
     reading_of,
     rows_of,
 )
-from models.allocation.mean_field.modes import JointValues, modes
+from models.allocation.joint_values import JointValues
+from models.allocation.mean_field.modes import modes
 from models.allocation.mean_field.start import random_log_factors
 from models.allocation.mean_field.table_logs import Rows, mean_logs, mode_logs
 from models.allocation.model import AllocationModel
