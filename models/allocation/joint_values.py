@@ -35,9 +35,9 @@ class JointValues:
             strides, n_values = mixed_radix(list(of.values()))
             if n_values > MAX_JOINT_VALUES:
                 raise TableMemoryError(
-                    f"modes of allocations need all joint values of {', '.join(names)} listed, "
-                    f"{n_values:.3g}, more than {MAX_JOINT_VALUES:,}: use method vb or em, which "
-                    "sum over them clique by clique"
+                    f"all joint values of {', '.join(names)} must be listed, {n_values:.3g}, more "
+                    f"than {MAX_JOINT_VALUES:,}: use method vb, em or smc, which sum over them "
+                    "clique by clique"
                 )
             sizes.append(tuple(of.values()))
             values = np.arange(n_values)

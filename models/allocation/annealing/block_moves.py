@@ -21,7 +21,7 @@ from models.allocation.inference_plan import InferencePlan
 from models.arrays import Floats, Ints, Ints32
 from models.kernel import kernel
 
-LARGEST = 1000  # Tokens up to which they are put back one by one; more are hardly ever accepted
+LARGEST = 200  # Tokens up to which they are put back one by one; more are hardly ever accepted
 
 
 class Blocks(NamedTuple):
@@ -87,6 +87,8 @@ def move_block(
     """
     start = blocks.block_start[block]
     n_tokens = blocks.block_start[block + 1] - start
+    if n_tokens == 0 or blocks.size.shape[0] == 0:
+        return 0
     name = int(rng.integers(0, blocks.size.shape[0]))
     size = blocks.size[name]
     token = blocks.token[start + int(rng.integers(0, n_tokens))]
@@ -97,8 +99,8 @@ def move_block(
     b = int(rng.integers(0, size - 1))
     b = b + 1 if b >= a else b
     n = 0
-    for place in range(start, start + n_tokens):
-        token = blocks.token[place]
+    for member in range(start, start + n_tokens):
+        token = blocks.token[member]
         step = blocks.stride[urn.pattern_of[blocks.cell_of[token]], name]
         if step > 0:
             digit = values[token] // step % size

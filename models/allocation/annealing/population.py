@@ -12,9 +12,13 @@ from models.allocation.annealing.token_moves import (
     split_cell,
 )
 from models.allocation.annealing.urn import Urn, log_probability
+from models.allocation.inference_plan import InferencePlan
 from models.allocation.particles.resampling import SYSTEMATIC, assign_slots, draw_children
 from models.arrays import Floats, Ints32
 from models.kernel import kernel
+
+
+EVERY = 4  # Sweeps in which each block is visited once
 
 
 class Population(NamedTuple):
@@ -54,6 +58,13 @@ def new_population(urn: Urn, n_particles: int) -> Population:
     )
 
 
+def population_bytes(plan: InferencePlan, n_particles: int) -> int:
+    """Return the memory that a population takes, and the blocks."""
+    n_tokens = plan.observed.n_tokens
+    n_blocks = 1 + sum(table.n_uses for table in plan.dynamic)
+    return n_particles * (8 * plan.n_state + 4 * n_tokens + 28) + n_tokens * (12 + 4 * n_blocks)
+
+
 @kernel
 def start(urn: Urn, population: Population, rng: np.random.Generator) -> None:
     """Draw all particles without reinforcement."""
@@ -68,25 +79,25 @@ def sweep(
     population: Population,
     p: int,
     rho: float,
-    most: int,
+    turn: int,
     is_reverse: bool,
     rng: np.random.Generator,
 ) -> None:
-    """Visit all cells, then all blocks; in reverse the other way round."""
+    """Visit all cells, then every `EVERY`-th block, those of the `turn`; in reverse the other way
+    round.
+    """
     counts, values = population.counts[p], population.values[p]
     n_cells, n_blocks = urn.pattern_of.shape[0], blocks.block_start.shape[0] - 1
     for half in range(2):
         if (half == 1) == is_reverse:
             for c in range(n_cells):
                 cell = n_cells - 1 - c if is_reverse else c
-                n_tokens = urn.cell_start[cell + 1] - urn.cell_start[cell]
-                n = min(n_tokens, most)
-                resample_tokens(urn, counts, values, rho, cell, n, population.weights, rng)
-                if n_tokens > 1:
-                    split_cell(urn, counts, values, rho, cell, population.weights, population.later, rng)
+                _visit_cell(urn, population, p, rho, cell, is_reverse, rng)
         else:
             for n in range(n_blocks):
                 block = n_blocks - 1 - n if is_reverse else n
+                if (block + turn) % EVERY != 0:
+                    continue
                 move_block(
                     urn,
                     blocks,
@@ -101,6 +112,25 @@ def sweep(
 
 
 @kernel
+def _visit_cell(
+    urn: Urn,
+    population: Population,
+    p: int,
+    rho: float,
+    cell: int,
+    is_reverse: bool,
+    rng: np.random.Generator,
+) -> None:
+    counts, values, weights = population.counts[p], population.values[p], population.weights
+    n_tokens = int(urn.cell_start[cell + 1] - urn.cell_start[cell])
+    if n_tokens > 1 and is_reverse:
+        split_cell(urn, counts, values, rho, cell, weights, population.later, rng)
+    resample_tokens(urn, counts, values, rho, cell, n_tokens, weights, rng)
+    if n_tokens > 1 and not is_reverse:
+        split_cell(urn, counts, values, rho, cell, weights, population.later, rng)
+
+
+@kernel
 def anneal(
     urn: Urn,
     blocks: Blocks,
@@ -108,8 +138,6 @@ def anneal(
     path: Floats,
     first: int,
     last: int,
-    n_sweeps: int,
-    most: int,
     resample_below: float,
     record: Floats,
     rng: np.random.Generator,
@@ -118,24 +146,18 @@ def anneal(
 
     Step n weighs particles by the ratio of probabilities at path[n + 1] and path[n], resamples them
     where fewer than the share `resample_below` is effective, and sweeps at path[n + 1]. Returns the
-    log of the mean weights before each resampling, whose product with the mean weight at the end is
-    unbiased. `record` (n_steps, 2) receives the effective sample size, and the variance of the
-    log-ratios.
+    sum of the logs of the mean weights before each resampling; with that of the mean weight at the
+    end it is the log of an unbiased estimate. `record` (n_steps, 2) receives the effective sample
+    size and, after resampling, the number of founders.
     """
     n_particles = population.counts.shape[0]
     log_mean = 0.0
     for step in range(first, last):
-        mean = 0.0
         for p in range(n_particles):
             after = log_probability(urn, population.counts[p], path[step + 1])
             before = log_probability(urn, population.counts[p], path[step])
             population.rest[p] = after - before
-        for p in range(n_particles):
-            mean += population.rest[p] / n_particles
             population.log_weight[p] += population.rest[p]
-        variance = 0.0
-        for p in range(n_particles):
-            variance += (population.rest[p] - mean) ** 2 / n_particles
         top, total, squares = population.log_weight.max(), 0.0, 0.0
         for p in range(n_particles):
             population.share[p] = math.exp(population.log_weight[p] - top)
@@ -143,14 +165,14 @@ def anneal(
             total += population.share[p]
             squares += population.share[p] ** 2
         effective = total * total / squares
-        record[step, 0], record[step, 1] = effective, variance
+        record[step, 0] = effective
         if effective < resample_below * n_particles:
             log_mean += top + math.log(total / n_particles)
             population.log_weight[:] = 0.0
             _resample(population, rng)
+        record[step, 1] = _n_founders(population)
         for p in range(n_particles):
-            for _ in range(n_sweeps):
-                sweep(urn, blocks, population, p, path[step + 1], most, False, rng)
+            sweep(urn, blocks, population, p, path[step + 1], step, False, rng)
     return log_mean
 
 
@@ -178,13 +200,22 @@ def _resample(population: Population, rng: np.random.Generator) -> None:
 
 
 @kernel
+def _n_founders(population: Population) -> int:
+    population.children[:] = 0
+    for p in range(population.founder.shape[0]):
+        population.children[population.founder[p]] = 1
+    n = 0
+    for p in range(population.founder.shape[0]):
+        n += population.children[p]
+    return n
+
+
+@kernel
 def anneal_back(
     urn: Urn,
     blocks: Blocks,
     population: Population,
     path: Floats,
-    n_sweeps: int,
-    most: int,
     rng: np.random.Generator,
 ) -> None:
     """Take all steps of `path` backwards, from draws of the posterior; fill `log_weight` with
@@ -194,8 +225,7 @@ def anneal_back(
     for p in range(population.counts.shape[0]):
         total = 0.0
         for step in range(path.shape[0] - 2, -1, -1):
-            for _ in range(n_sweeps):
-                sweep(urn, blocks, population, p, path[step + 1], most, True, rng)
+            sweep(urn, blocks, population, p, path[step + 1], step, True, rng)
             total += log_probability(urn, population.counts[p], path[step + 1])
             total -= log_probability(urn, population.counts[p], path[step])
         population.log_weight[p] = total
