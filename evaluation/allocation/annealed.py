@@ -2,8 +2,8 @@
 
 Tokens are independent at first, with the prior's mean tables, and reinforce each other more and
 more (`models.allocation.annealing.urn`): a path of models whose pseudo-counts shrink from infinity
-to the prior's, along which clusters form while tokens still move. Annealed importance sampling (Neal
-2001) with resampling (Del Moral, Doucet & Jasra 2006) is unbiased for the probability.
+to the prior's, along which clusters form while tokens still move. Annealed importance sampling
+(Neal 2001) with resampling (Del Moral, Doucet & Jasra 2006) is unbiased for the probability.
 
 Hidden values have no names: where the prior is flat, each allocation has K! copies with the values
 of a hidden index renamed. Independent tokens fall on all copies alike, and the sum is over all of
@@ -59,9 +59,9 @@ class MarginalBracket:
     """Log marginal likelihood between a stochastic lower and a stochastic upper bound, in nats.
 
     The lower one is an unbiased estimate: it exceeds the truth by x nats with a probability of at
-    most exp(-x). So is the upper one below it, if it is from an exact draw of the posterior. From the
-    end of a forward run it is a *heuristic* upper bound: right only as far as that run has found
-    where the posterior is.
+    most exp(-x). The upper one falls below it as rarely, if it is from an exact draw of the
+    posterior. From the end of a forward run it is a *heuristic* upper bound: right only as far as
+    that run has found where the posterior is.
     """
 
     lower: MarginalEstimate
@@ -139,8 +139,8 @@ def bracket_marginal(
     Chains go back from `allocation`, a draw from the posterior over `model.indices`, which exists
     where X was simulated (`evaluation.allocation.simulate.draw`): then the bracket certifies the
     method at this size. Without it each goes back from the end of a run, and the upper bound is
-    heuristic. Raises what `annealed` does, and ValueError if `allocation` has other counts than X, or
-    X lacks an index of some token and has an allocation.
+    heuristic. Raises what `annealed` does, and ValueError if `allocation` has other counts than X,
+    or X lacks an index of some token and has an allocation.
     """
     observed, seed = CellCounts.of(X, model), seed_from(random_state)
     estimate, setup, ends = _forward(
@@ -177,6 +177,19 @@ def certify_marginal(
     return bracket_marginal(model, observed, allocation, random_state=seed, **settings)
 
 
+def check_annealing_memory(
+    plan: InferencePlan, n_particles: int, n_threads: int, n_repeats: int, max_memory: int
+) -> None:
+    """Raise TableMemoryError if the runs of `annealed` take more than `max_memory` bytes."""
+    needed = population_bytes(plan, max(n_particles, 1)) * n_threads
+    needed += n_repeats * (16 * N_TIMES + 4 * plan.observed.n_tokens)
+    if needed > max_memory:
+        raise TableMemoryError(
+            f"{n_particles:,} particles in {n_threads} threads need {needed / 2**20:,.0f} MiB, "
+            f"more than max_memory, {max_memory / 2**20:,.0f} MiB: take fewer particles or threads"
+        )
+
+
 def _forward(
     model: AllocationModel,
     observed: CellCounts,
@@ -194,13 +207,7 @@ def _forward(
     check_whole("n_sweeps", n_sweeps, 1)
     n_threads = min(effective_n_jobs(n_jobs), n_repeats)
     plan = plan_of(model, observed)
-    needed = population_bytes(plan, n_particles) * n_threads
-    needed += 16 * n_repeats * N_TIMES + 4 * n_repeats * observed.n_tokens
-    if needed > max_memory:
-        raise TableMemoryError(
-            f"{n_particles:,} particles in {n_threads} threads need {needed / 2**20:,.0f} MiB, "
-            f"more than max_memory, {max_memory / 2**20:,.0f} MiB: take fewer particles or threads"
-        )
+    check_annealing_memory(plan, n_particles, n_threads, n_repeats, max_memory)
     setup = _Annealing.of(model, observed, n_sweeps, seed)
     n_steps = len(setup.path) - 1
     times = np.unique(np.linspace(1, n_steps, min(N_TIMES, n_steps)).astype(np.int64))

@@ -48,15 +48,16 @@ def log_marginal(
         Counts over the visible indices; `CellCounts` can leave an index of some tokens open.
     method : {"exact", "annealed", "sis", "smc", "smc-adaptive", "vb"}
         "exact" enumerates (few tokens); "annealed" moves whole allocations from independent tokens
-        to the posterior (`evaluation.allocation.annealed`), for hundreds of tokens and more; "sis" weighs particles that never meet; "smc" resamples
-        them at every token (Cemgil et al. 2019, algorithm 3), "smc-adaptive" when fewer than half
-        are effective; "vb" is the evidence lower bound of variational Bayes, best of the repeats.
+        to the posterior (`evaluation.allocation.annealed`), for hundreds of tokens and more; "sis"
+        weighs particles that never meet; "smc" resamples them at every token (Cemgil et al. 2019,
+        algorithm 3), "smc-adaptive" when fewer than half are effective; "vb" is the evidence lower
+        bound of variational Bayes, best of the repeats.
     n_particles, n_repeats : int
         Particles of each of the independent runs, whose spread is the standard error; for "vb"
         `n_repeats` starts. By default 1000 particles, 4 of "annealed".
     n_sweeps : int
-        For "annealed": steps of the path, each a sweep of all tokens of each particle. Twice as many
-        are worth more than twice as many particles or repeats where runs are nats apart.
+        For "annealed": steps of the path, each a sweep of all tokens of each particle. Where runs
+        are nats apart, more sweeps are worth more than more particles or repeats.
     resampling : {"systematic", "stratified", "residual", "multinomial"}
     n_moves : int
         Processed tokens to rejuvenate after each token, by a Gibbs step given all others, which

@@ -1,10 +1,10 @@
 """Metropolis-Hastings steps: many tokens at once exchange two values of a hidden index.
 
 A *block* is all tokens that count in one row of a table: a row or a column of a matrix, a document,
-a slice of a tensor. Of a block and two values a and b of a hidden index, the tokens that have a or b
-are either all *swapped*, or taken out and put back one by one with a or b, each with the urn's
-probability given those that are back. The urn's normalisers, ∏ (u_a + u_b), are then the target's
-probability over the proposal's.
+a slice of a tensor; the first is of all tokens. Of a block and two values a and b of a hidden
+index, the tokens that have a or b are either all *swapped*, or taken out and put back one by one
+with a or b, each with the urn's probability given those that are back. The urn's normalisers,
+∏ (u_a + u_b), are then the target's probability over the proposal's.
 
 A token of the block, chosen without regard to its value, names a; b is any other value. Both moves
 leave the set of tokens as it is, so that the same pair is as probable to be chosen afterwards, and
@@ -104,7 +104,7 @@ def move_block(
         step = blocks.stride[urn.pattern_of[blocks.cell_of[token]], name]
         if step > 0:
             digit = values[token] // step % size
-            if digit == a or digit == b:
+            if digit in (a, b):
                 chosen[n] = token
                 n += 1
     tokens = chosen[:n]

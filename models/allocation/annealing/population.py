@@ -17,7 +17,6 @@ from models.allocation.particles.resampling import SYSTEMATIC, assign_slots, dra
 from models.arrays import Floats, Ints32
 from models.kernel import kernel
 
-
 EVERY = 4  # Sweeps in which each block is visited once
 
 

@@ -12,6 +12,7 @@ from models.kernel import kernel
 
 LARGE = 1e150  # Weight at which all are scaled down
 
+
 @kernel
 def draw(weights: Floats, n_values: int, total: float, rng: np.random.Generator) -> int:
     """Draw h with probability weights[h] / total, never one of weight 0."""
@@ -83,13 +84,13 @@ def split_cell(
 ) -> None:
     """Divide the tokens that have one of two joint values between these anew, in one step.
 
-    A token of the cell, drawn at random, has the first; the second is any other. Of m tokens, s have
-    the first value with a probability proportional to
+    A token of the cell, drawn at random, has the first; the second is any other. Of m tokens, s
+    have the first value with a probability proportional to
 
         m! / (s! (m - s)!) ∏_{i<s} u_a(i) ∏_{i<m-s} u_b(i),
 
-    where u(i) is the factor of a token that joins i others. Changes `counts` and `values`; `weights`
-    and `later` (most tokens of a cell + 1,) are scratch.
+    where u(i) is the factor of a token that joins i others. Changes `counts` and `values`;
+    `weights` and `later` (most tokens of a cell + 1,) are scratch.
     """
     pattern = urn.pattern_of[cell]
     n_values, first, last = urn.n_values[pattern], urn.cell_start[cell], urn.cell_start[cell + 1]

@@ -127,37 +127,38 @@ def count(urn: Urn, counts: Floats, cell: int, h: int, step: float) -> None:
 def factors(urn: Urn, counts: Floats, rho: float, cell: int, weights: Floats) -> None:
     """Fill `weights` with u_h of all joint values, given the counts of the other tokens."""
     pattern = urn.pattern_of[cell]
-    n_values, at = urn.n_values[pattern], urn.columns_at[pattern]
+    n_values = urn.n_values[pattern]
+    for f in range(urn.power.shape[0]):
+        if not urn.is_straight[pattern, f] or urn.first_use[f] < f:
+            for h in range(n_values):
+                weights[h] = factor(urn, counts, rho, cell, h)
+            return
     for h in range(n_values):
         weights[h] = 1.0
     for f in range(urn.power.shape[0]):
-        base, power = urn.address[cell, f], urn.power[f]
-        if urn.is_straight[pattern, f] and urn.first_use[f] == f:
-            alpha, numbers = urn.alpha[base:], counts[base:]
-            if power == 1:
-                for h in range(n_values):
-                    weights[h] *= alpha[h] + rho * numbers[h]
-            elif power == -1:
-                for h in range(n_values):
-                    weights[h] /= alpha[h] + rho * numbers[h]
-            else:
-                for h in range(n_values):
-                    value = alpha[h] + rho * numbers[h]
-                    product = value
-                    for _ in range(abs(power) - 1):
-                        product *= value
-                    weights[h] *= product if power > 0 else 1.0 / product
-            continue
+        base = urn.address[cell, f]
+        multiply(urn.alpha[base:], counts[base:], rho, urn.power[f], n_values, weights)
+
+
+@kernel
+def multiply(
+    alpha: Floats, counts: Floats, rho: float, power: int, n_values: int, weights: Floats
+) -> None:
+    """Equivalent to `weights[:n_values] *= (alpha + rho * counts)[:n_values] ** power`."""
+    if power == 1:
         for h in range(n_values):
-            entry = base + urn.columns[at + f * n_values + h]
-            value = urn.alpha[entry] + rho * counts[entry]
-            for g in range(urn.first_use[f], f):
-                if urn.address[cell, g] + urn.columns[at + g * n_values + h] == entry:
-                    value += rho
-            product = value
-            for _ in range(abs(power) - 1):
-                product *= value
-            weights[h] *= product if power > 0 else 1.0 / product
+            weights[h] *= alpha[h] + rho * counts[h]
+        return
+    if power == -1:
+        for h in range(n_values):
+            weights[h] /= alpha[h] + rho * counts[h]
+        return
+    for h in range(n_values):
+        value = alpha[h] + rho * counts[h]
+        product = value
+        for _ in range(abs(power) - 1):
+            product *= value
+        weights[h] *= product if power > 0 else 1.0 / product
 
 
 @kernel

@@ -8,10 +8,10 @@ from scipy.special import gammaln, psi, xlogy
 
 from evaluation.allocation.exact import exact
 from evaluation.allocation.log_marginal import log_marginal
+from models.allocation import joint_values
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import plan_of
-from models.allocation import joint_values
 from models.allocation.mean_field import coordinate_ascent
 from models.allocation.mean_field.belief_propagation import exp_of_differences
 from models.allocation.mean_field.coordinate_ascent import (
