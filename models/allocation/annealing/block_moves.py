@@ -147,7 +147,8 @@ def _other(urn: Urn, blocks: Blocks, cell: int, h: int, name: int, a: int, b: in
     """Return the joint value with b in the place of a, or a in the place of b."""
     step = blocks.stride[urn.pattern_of[cell], name]
     digit = h // step % blocks.size[name]
-    return h + (a + b - 2 * digit) * step
+    other: int = h + (a + b - 2 * digit) * step
+    return other
 
 
 @kernel

@@ -182,7 +182,8 @@ def log_mean_weight(population: Population) -> float:
     top, total = population.log_weight.max(), 0.0
     for p in range(n_particles):
         total += math.exp(population.log_weight[p] - top)
-    return top + math.log(total / n_particles)
+    log_mean: float = top + math.log(total / n_particles)
+    return log_mean
 
 
 @kernel
