@@ -35,8 +35,8 @@ class Urn(NamedTuple):
     columns: Ints32
     is_straight: Bools  # (n_patterns, n_factors), whether joint value h reads column h
     is_own: Bools
-    """(n_patterns,), whether the factors of a joint value depend on its own tokens only, but for
-    factors that all joint values share."""
+    """(n_patterns,), whether the factors of a joint value depend on its own tokens of the cell only;
+    not where a factor is the same for all joint values, and so depends on all tokens."""
     address: Ints  # (n_cells, n_factors), counts that column 0 reads
     first_use: Ints  # (n_factors,), first factor that uses the same table
     power: Ints  # (n_factors,)
@@ -85,13 +85,9 @@ def urn_of(plan: InferencePlan) -> Urn:
 
 def _is_own(read: Ints32) -> bool:
     """Whether columns (n_uses, n_values) of a table are other ones for each joint value, whichever
-    use reads them, or the same for all.
+    use reads them.
     """
-    chosen = [columns for columns in read if (columns != columns[0]).any()]
-    return all(
-        len(np.unique(columns)) == len(columns) and (columns == chosen[0]).all()
-        for columns in chosen
-    )
+    return len(np.unique(read[0])) == read.shape[1] and bool((read == read[0]).all())
 
 
 @kernel

@@ -90,3 +90,12 @@ def test_too_many_joint_values_are_refused(monkeypatch):
     monkeypatch.setattr(joint_values, "MAX_JOINT_VALUES", 3)
     with pytest.raises(TableMemoryError, match="joint values of k1, k2"):
         urn_with_tokens(MODELS["tucker"])
+
+
+def test_a_factor_that_all_joint_values_share_depends_on_all_tokens():
+    model = AllocationModel(
+        {"i": (), "k": ("i",), "j": ("i",)}, {"i": 2, "k": 3, "j": 2}, ("i", "j"), 1.0
+    )
+    observed = CellCounts(np.array([[0, 0], [0, -1], [1, 1]]), [3, 1, 2], model.shape)
+    urn = urn_of(plan_of(model, observed))
+    assert not urn.is_own.any()  # the table of i and j counts tokens whatever their k
