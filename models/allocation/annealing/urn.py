@@ -35,7 +35,7 @@ class Urn(NamedTuple):
     columns: Ints32
     is_straight: Bools  # (n_patterns, n_factors), whether joint value h reads column h
     is_own: Bools
-    """(n_patterns,), whether the factors of a joint value depend on its own tokens of the cell only.
+    """(n_patterns,), whether a joint value's factors depend on its own tokens of the cell only.
     Not where a factor is the same for all joint values, and so depends on all tokens."""
     address: Ints  # (n_cells, n_factors), counts that column 0 reads
     first_use: Ints  # (n_factors,), first factor that uses the same table
