@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from models.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from evaluation.allocation.annealed import MarginalBracket as MarginalBracket
+    from evaluation.allocation.annealed import bracket_marginal as bracket_marginal
+    from evaluation.allocation.annealed import certify_marginal as certify_marginal
     from evaluation.allocation.exact import MarginalCostError as MarginalCostError
     from evaluation.allocation.log_marginal import log_marginal as log_marginal
     from evaluation.allocation.marginal_estimate import MarginalEstimate as MarginalEstimate

@@ -634,7 +634,7 @@ class AllocateSettings:
     GROUPS: ClassVar[Groups] = {
         "table": ("layout", "axes"),
         "models": ("graph", "ranks", "vary", "sizes", "a", "b", "alpha", "eta"),
-        "estimator": ("method", "particles", "moves", "order", "repeats"),
+        "estimator": ("method", "particles", "moves", "order", "chains", "sweeps", "repeats"),
         "factors": ("factors", "all_factors", "top"),
         "running": ("output", "seed", "threads", "max_memory"),
     }
@@ -678,7 +678,7 @@ class AllocateSettings:
     method: str = setting(
         "smc",
         "estimator of the log marginal likelihood",
-        choices=("smc", "smc-adaptive", "sis", "vb", "exact"),
+        choices=("smc", "annealed", "smc-adaptive", "sis", "vb", "exact"),
     )
     particles: int = setting(200, "particles of each run", metavar="N")
     moves: int = setting(
@@ -692,6 +692,12 @@ class AllocateSettings:
         "order of tokens; sorted, by cell, is for tables of tens of tokens",
         choices=("random", "sorted"),
         of=("smc", "smc-adaptive", "sis"),
+    )
+    chains: int = setting(
+        4, "chains of each run, resampled among each other", metavar="N", of=("annealed",)
+    )
+    sweeps: int = setting(
+        1000, "steps from independent tokens to the model", metavar="N", of=("annealed",)
     )
     repeats: int = setting(
         10, "independent runs of each estimate; starts of vb and of factors", metavar="N"

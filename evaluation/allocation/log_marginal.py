@@ -3,6 +3,7 @@
 import logging
 from typing import Any
 
+from evaluation.allocation.annealed import N_PARTICLES, N_SWEEPS, annealed
 from evaluation.allocation.exact import MAX_MEMORY, exact
 from evaluation.allocation.marginal_estimate import MarginalEstimate
 from evaluation.allocation.particles import by_particles
@@ -20,7 +21,7 @@ logger = logging.getLogger(__name__)
 TOLERANCE = 1e-10
 """Relative growth of a bound that ends a start. Published bounds of tiny matrices are
 met within 1e-9."""
-MARGINAL_METHODS = ("exact", "sis", "smc", "smc-adaptive", "vb")
+MARGINAL_METHODS = ("exact", "annealed", "sis", "smc", "smc-adaptive", "vb")
 
 
 def log_marginal(
@@ -28,8 +29,9 @@ def log_marginal(
     X: Any,
     method: str = "smc",
     *,
-    n_particles: int = 1000,
+    n_particles: int | None = None,
     n_repeats: int = 10,
+    n_sweeps: int = N_SWEEPS,
     resampling: str = "systematic",
     n_moves: int = 0,
     order: str = "random",
@@ -44,13 +46,18 @@ def log_marginal(
     model : AllocationModel
     X : array or sparse (model.shape), or CellCounts
         Counts over the visible indices; `CellCounts` can leave an index of some tokens open.
-    method : {"exact", "sis", "smc", "smc-adaptive", "vb"}
-        "exact" enumerates (few tokens); "sis" weighs particles that never meet; "smc" resamples
-        them at every token (Cemgil et al. 2019, algorithm 3), "smc-adaptive" when fewer than half
-        are effective; "vb" is the evidence lower bound of variational Bayes, best of the repeats.
+    method : {"exact", "annealed", "sis", "smc", "smc-adaptive", "vb"}
+        "exact" enumerates (few tokens); "annealed" moves whole allocations from independent tokens
+        to the posterior (`evaluation.allocation.annealed`), for hundreds of tokens and more; "sis"
+        weighs particles that never meet; "smc" resamples them at every token (Cemgil et al. 2019,
+        algorithm 3), "smc-adaptive" when fewer than half are effective; "vb" is the evidence lower
+        bound of variational Bayes, best of the repeats.
     n_particles, n_repeats : int
         Particles of each of the independent runs, whose spread is the standard error; for "vb"
-        `n_repeats` starts.
+        `n_repeats` starts. By default 1000 particles, 4 of "annealed".
+    n_sweeps : int
+        For "annealed": steps of the path, each a sweep of all tokens of each particle. Where runs
+        are nats apart, more sweeps are worth more than more particles or repeats.
     resampling : {"systematic", "stratified", "residual", "multinomial"}
     n_moves : int
         Processed tokens to rejuvenate after each token, by a Gibbs step given all others, which
@@ -72,6 +79,8 @@ def log_marginal(
     """
     if method not in MARGINAL_METHODS:
         raise ValueError(f"method must be one of {MARGINAL_METHODS}, found {method!r}")
+    if n_particles is None:
+        n_particles = N_PARTICLES if method == "annealed" else 1000
     check_particle_settings(n_particles, n_moves, resampling, order)
     check_whole("n_repeats", n_repeats, 1)
     observed = CellCounts.of(X, model)
@@ -83,25 +92,20 @@ def log_marginal(
         return variational(
             model, observed, n_starts=n_repeats, seed=seed, n_jobs=n_jobs, max_memory=max_memory
         )
-    estimate = by_particles(
-        model,
-        observed,
-        method,
-        n_particles=n_particles,
-        n_repeats=n_repeats,
-        resampling=resampling,
-        n_moves=n_moves,
-        order=order,
-        max_memory=max_memory,
-        seed=seed,
-        n_jobs=n_jobs,
-    )
+    common: Any = {"n_particles": n_particles, "n_repeats": n_repeats, "max_memory": max_memory}
+    common |= {"seed": seed, "n_jobs": n_jobs}
+    if method == "annealed":
+        estimate = annealed(model, observed, n_sweeps=n_sweeps, **common)
+    else:
+        of_particles: Any = {"resampling": resampling, "n_moves": n_moves, "order": order}
+        estimate = by_particles(model, observed, method, **of_particles, **common)
     if estimate.is_unreliable:
         logger.warning(
             "the logs of %d runs are %.1f nats apart (standard deviation): the estimate is most "
-            "likely too low, by more than its standard error says; take more moves",
+            "likely too low, by more than its standard error says; take more %s",
             n_repeats,
             estimate.spread,
+            "sweeps" if method == "annealed" else "moves",
         )
     return estimate
 

@@ -32,6 +32,7 @@ from pipeline.allocation.candidates import (
     candidates_of,
     check_candidates,
     max_memory,
+    n_particles,
     refused_by_name,
     warn_of_long_work,
 )
@@ -52,6 +53,7 @@ from pipeline.settings import AllocateSettings
 __all__ = ["allocate", "print_allocation"]
 
 DEPENDS_ON = ("method", "particles", "moves", "order", "repeats", "seed")
+ANNEALED_DEPENDS_ON = ("method", "chains", "sweeps", "repeats", "seed")
 
 
 def allocate(settings: AllocateSettings, file: str) -> dict[str, Any]:
@@ -92,7 +94,7 @@ def _scores(
     candidates: Sequence[Candidate], table: CountTable, settings: AllocateSettings
 ) -> list[TimedMarginal]:
     """The score of every model, from the cache or computed and put there at once."""
-    parts = {name: getattr(settings, name) for name in DEPENDS_ON}
+    parts = _depends_on(settings)
     group = ResultCache().group("allocation", data=table.hash, settings=parts)
     found = [group.get(each.hash, TimedMarginal.from_arrays) for each in candidates]
     new = [each for each, score in zip(candidates, found, strict=True) if score is None]
@@ -111,6 +113,11 @@ def _scores(
     return scores
 
 
+def _depends_on(settings: AllocateSettings) -> dict[str, Any]:
+    names = ANNEALED_DEPENDS_ON if settings.method == "annealed" else DEPENDS_ON
+    return {name: getattr(settings, name) for name in names}
+
+
 def _score(
     candidate: Candidate, counts: CellCounts, settings: AllocateSettings
 ) -> MarginalEstimate:
@@ -119,8 +126,9 @@ def _score(
             candidate.model,
             counts,
             settings.method,
-            n_particles=settings.particles,
+            n_particles=n_particles(settings),
             n_repeats=settings.repeats,
+            n_sweeps=settings.sweeps,
             n_moves=settings.moves,
             order=settings.order,
             max_memory=max_memory(settings),
@@ -155,6 +163,7 @@ def _warm_up(candidate: Candidate, table: CountTable, settings: AllocateSettings
         settings.method,
         n_particles=2,
         n_repeats=1,
+        n_sweeps=2,
         n_moves=min(settings.moves, 1),
         random_state=0,
     )
@@ -185,11 +194,11 @@ def _result(
         "partly_observed": int(table.counts.counts[partly].sum()),
         "data_hash": table.hash,
         "direction": scores[best].estimate.direction,
-        **{name: getattr(settings, name) for name in DEPENDS_ON},
+        **_depends_on(settings),
         "rows": rows,
         "best": {name: rows[best][name] for name in ("graph", "rank", "sizes")},
         "recommendation": recommend(rows, best, settings.method),
-        "warnings": warnings_of(rows, settings.particles, best, bound),
+        "warnings": warnings_of(rows, n_particles(settings), best, bound, settings.method),
         "factors": factors
         and {
             "model": name_of(rows[best]),
@@ -239,7 +248,7 @@ def _file_name(candidate: Candidate, candidates: Sequence[Candidate]) -> str:
 
 def _check(settings: AllocateSettings) -> None:
     check_seed(settings.seed)
-    check_least(settings, particles=2, moves=0, repeats=1, top=1)
+    check_least(settings, particles=2, moves=0, chains=1, sweeps=1, repeats=1, top=1)
     for name in ("a", "b", "alpha", "eta", "max_memory"):
         value = getattr(settings, name)
         if value is not None and not 0 < value < math.inf:

@@ -12,10 +12,11 @@ from itertools import chain
 import numpy as np
 
 from corpora.content_hash import content_hash, of_array
+from evaluation.allocation.annealed import check_annealing_memory
 from evaluation.allocation.exact import MarginalCostError
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import plan_of
-from models.allocation.mean_field.modes import MAX_JOINT_VALUES
+from models.allocation.joint_values import MAX_JOINT_VALUES
 from models.allocation.model import AllocationModel
 from models.allocation.particles.state import check_memory
 from models.parallel import effective_n_jobs
@@ -32,6 +33,7 @@ logger = logging.getLogger(__name__)
 LONG = 600.0  # Seconds from which a run is announced as long
 A_STEP, A_CELL, A_PRODUCT = 1e-7, 5e-7, 1e-8
 """Seconds of one core for a particle's step, a cell in an epoch, and a product in either."""
+A_VISIT = 3e-7  # of a token by a sweep, with its share of other moves
 EPOCHS_OF_A_START, EPOCHS_TO_THE_END = 120, 300  # Typical numbers of epochs for tables of documents
 
 
@@ -174,8 +176,12 @@ def check_candidates(
                 check_memory(plan, settings.particles, n_runs, most, keep_history=keeps)
             if settings.factors == "smc":
                 check_memory(plan, settings.particles, 1, most, keep_history=True)
+            if settings.method == "annealed":
+                check_annealing_memory(plan, settings.chains, n_runs, settings.repeats, most)
         if settings.factors in BY_MODES:
-            _check_joint_values(each, plan.unknown)
+            _check_joint_values(each, plan.unknown, f"--factors {' and '.join(BY_MODES)}")
+        if settings.method == "annealed":
+            _check_joint_values(each, plan.unknown, "--method annealed")
         sizes = (np.prod(each.model.table_shape(name), dtype=float) for name in each.model.indices)
         needed = 16.0 * float(sum(sizes))  # tables and expected counts
         if settings.factors != "none" and needed > most:
@@ -194,20 +200,27 @@ def refused_by_name(candidate: Candidate, hint: str = "") -> Iterator[None]:
         raise UsageError(f"{candidate.name}: {error}{hint}") from error
 
 
+def n_particles(settings: AllocateSettings) -> int:
+    """Particles of each run: `--chains` of annealed, else `--particles`."""
+    return settings.chains if settings.method == "annealed" else settings.particles
+
+
 def max_memory(settings: AllocateSettings) -> int:
     """`--max-memory` in bytes."""
     return int(settings.max_memory * 2**30)
 
 
-def _check_joint_values(candidate: Candidate, unknown: Sequence[Sequence[str]]) -> None:
-    """Refuse modes of allocations over too many joint values of the hidden indices."""
+def _check_joint_values(
+    candidate: Candidate, unknown: Sequence[Sequence[str]], setting: str
+) -> None:
+    """Refuse a method that lists joint values of the hidden indices, if these are too many."""
     for names in unknown:
         sizes = [candidate.model.cardinalities[name] for name in names]
         if math.prod(sizes) > MAX_JOINT_VALUES:
             raise UsageError(
                 f"{candidate.name}: {' × '.join(map(str, sizes))} joint values of "
-                f"{', '.join(names)} are more than the {MAX_JOINT_VALUES:,} that --factors "
-                f"{' and '.join(BY_MODES)} can go over: use vb or em"
+                f"{', '.join(names)} are more than the {MAX_JOINT_VALUES:,} that {setting} "
+                f"can go over: use vb, or {'smc' if setting.startswith('--m') else 'em'}"
             )
 
 
@@ -234,7 +247,8 @@ def warn_of_long_work(
     """Log the expected time, if it is more than ten minutes."""
     seconds = sum(expected_seconds(each, table, settings) for each in candidates)
     if seconds > LONG:
-        or_other = "" if settings.method == "vb" else ", --moves, or --method vb"
+        more = ", --sweeps" if settings.method == "annealed" else ", --moves"
+        or_other = "" if settings.method == "vb" else f"{more}, or --method vb"
         logger.warning(
             "scoring %d models will take about %s; fewer --ranks or --repeats%s would be quicker; "
             "interrupted, the same command goes on after the last finished model",
@@ -251,6 +265,9 @@ def expected_seconds(candidate: Candidate, table: CountTable, settings: Allocate
     if settings.method in BY_PARTICLES:
         steps = table.counts.n_tokens * (1.0 + settings.moves) * settings.particles
         return steps * settings.repeats * (A_STEP + A_PRODUCT * n_products) / n_threads
+    if settings.method == "annealed":
+        sweeps = settings.sweeps * settings.chains * settings.repeats / n_threads
+        return sweeps * table.counts.n_tokens * (A_VISIT + A_PRODUCT * n_products)
     if settings.method == "vb":
         epochs = EPOCHS_OF_A_START * settings.repeats + EPOCHS_TO_THE_END
         n_cells = len(table.counts.counts)

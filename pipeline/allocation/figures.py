@@ -122,7 +122,8 @@ def _particles(
             lower.plot(path.tokens, path.n_ancestors.mean(axis=0), **style)
         upper.set_ylabel("effective particles")
         lower.set_ylabel("ancestors with descendants")
-        lower.set_xlabel("tokens taken in")
+        is_annealed = scores[best].estimate.method == "annealed"
+        lower.set_xlabel("steps to the model" if is_annealed else "tokens taken in")
         for axes in (upper, lower):
             axes.set_ylim(bottom=0)
         figure.legend(*upper.get_legend_handles_labels(), loc="outside right upper")

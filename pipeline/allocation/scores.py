@@ -115,7 +115,7 @@ def _compared(best: dict[str, Any], others: Sequence[dict[str, Any]], method: st
             what += f" {_names(near)}, less than {ERRORS_APART:g} standard errors below"
         if rough:
             what += f"{', nor from' if near else ''} {_names(rough)}, of rough estimates"
-        what += ": more --moves or --repeats"
+        what += f": more {effort_of(method)} or --repeats"
     return f"{name_of(best)}: {what}"
 
 
@@ -145,14 +145,23 @@ def is_significant(best: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def warnings_of(
-    rows: Sequence[dict[str, Any]], particles: int, best: int, bound: float | None = None
+    rows: Sequence[dict[str, Any]],
+    particles: int,
+    best: int,
+    bound: float | None = None,
+    method: str = "smc",
 ) -> list[str]:
-    """Return warnings; `bound` is a lower bound of the log marginal likelihood of row `best`."""
+    """Return warnings; `bound` is a lower bound of the log marginal likelihood of row `best`.
+
+    Annealed chains are not warned of where few are effective: they are few from the start.
+    """
     found = []
+    effort = effort_of(method)
     few = [
         row
         for row in rows
-        if (row["effective_sample_size"] or math.inf) < min(FEW_PARTICLES, particles / 2)
+        if method != "annealed"
+        and (row["effective_sample_size"] or math.inf) < min(FEW_PARTICLES, particles / 2)
     ]
     if few:
         worst = min(few, key=lambda row: float(row["effective_sample_size"]))
@@ -169,19 +178,24 @@ def warnings_of(
             f"{len(rough)} of {len(rows)} estimates are rough, as one run or two outweigh the "
             f"others (the logs of runs spread by {worst['spread'] or math.inf:.1f} nats for "
             f"{name_of(worst)}): "
-            "they have no error that can be trusted, and are likely to be too low; more --moves, "
+            f"they have no error that can be trusted, and are likely to be too low; more {effort}, "
             "or fewer tokens"
         )
     estimate, error = rows[best]["log_marginal"], rows[best]["standard_error"] or 0.0
     if bound is not None and estimate is not None and bound > estimate + 2 * error + 1e-6:
         found.append(
             f"the estimate of {name_of(rows[best])} is too low: the lower bound by vb is "
-            f"{bound:.2f}; more --moves"
+            f"{bound:.2f}; more {effort}"
         )
     impossible = [row for row in rows if row["log_marginal"] is None]
     if impossible:
         found.append(f"the counts are impossible under {', '.join(map(name_of, impossible))}")
     return found
+
+
+def effort_of(method: str) -> str:
+    """Setting that brings runs of a method nearer to the truth."""
+    return "--sweeps" if method == "annealed" else "--moves"
 
 
 def name_of(row: dict[str, Any]) -> str:

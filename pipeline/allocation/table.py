@@ -92,6 +92,9 @@ def what_was_done(result: Mapping[str, Any]) -> str:
         how = "exact"
     elif method == "vb":
         how = f"vb: lower bounds, the best of {result['repeats']} starts"
+    elif method == "annealed":
+        how = f"annealed: {result['repeats']} runs of {result['chains']:,} chains, "
+        how += f"{result['sweeps']:,} sweeps, unbiased"
     else:
         moves = f", {result['moves']:,} moves a token" if result["moves"] else ""
         order = "" if result["order"] == "random" else f", tokens {result['order']}"

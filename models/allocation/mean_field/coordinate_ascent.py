@@ -29,6 +29,7 @@ from scipy.special import gammaln
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import InferencePlan, plan_of
+from models.allocation.joint_values import JointValues
 from models.allocation.mean_field.belief_propagation import Cliques, Reading, expect
 from models.allocation.mean_field.layout import (
     cliques_of,
@@ -36,7 +37,7 @@ from models.allocation.mean_field.layout import (
     reading_of,
     rows_of,
 )
-from models.allocation.mean_field.modes import JointValues, modes
+from models.allocation.mean_field.modes import modes
 from models.allocation.mean_field.start import random_log_factors
 from models.allocation.mean_field.table_logs import Rows, mean_logs, mode_logs
 from models.allocation.model import AllocationModel

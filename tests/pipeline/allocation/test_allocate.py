@@ -87,6 +87,19 @@ def test_particles_agree_with_the_exact_value(place, no_pictures):
             assert 1 <= row["surviving_ancestors"] <= 150
 
 
+def test_annealing_agrees_with_the_exact_value(place, no_pictures):
+    argv = ("x1.csv", "--ranks", "1:3", "--method", "annealed", "--factors", "none")
+    result = result_of(*argv, "--chains", 2, "--sweeps", 40, "--repeats", 60, cwd=place)
+    assert (result["chains"], result["sweeps"], result["repeats"]) == (2, 40, 60)
+    assert "particles" not in result
+    for row, value in zip(result["rows"], EXACT_X1, strict=False):
+        assert abs(row["log_marginal"] - value) <= 3 * row["standard_error"] + 1e-9
+        assert row["direction"] == "unbiased"
+    printed = allocated(*argv, "--chains", 2, "--sweeps", 2, "--repeats", 2, cwd=place).out
+    assert "annealed: 2 runs of 2 chains, 2 sweeps, unbiased" in printed
+    assert "--moves" not in printed
+
+
 def test_a_bound_is_called_a_bound(place, no_pictures):
     argv = ("x1.csv", "--ranks", "1:2", "--method", "vb")
     result = result_of(*argv, cwd=place)

@@ -38,7 +38,7 @@ def drawn(name, n_models, factors):
         path = SimpleNamespace(
             tokens=tokens, effective_sample_size=np.ones((2, 8)), n_ancestors=np.full((2, 8), n)
         )
-        scores.append(SimpleNamespace(estimate=SimpleNamespace(path=path)))
+        scores.append(SimpleNamespace(estimate=SimpleNamespace(path=path, method="smc")))
         rows.append({"graph": "nmf", "rank": n + 1, "log_marginal": -abs(n - 2.2)})
     draw = figures_of(rows, scores, 2, factors, "log p")[name]  # type: ignore[arg-type]
     with rc_context(style()):

@@ -8,10 +8,11 @@ from scipy.special import gammaln, psi, xlogy
 
 from evaluation.allocation.exact import exact
 from evaluation.allocation.log_marginal import log_marginal
+from models.allocation import joint_values
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import plan_of
-from models.allocation.mean_field import coordinate_ascent, modes
+from models.allocation.mean_field import coordinate_ascent
 from models.allocation.mean_field.belief_propagation import exp_of_differences
 from models.allocation.mean_field.coordinate_ascent import (
     MEAN_FIELD_METHODS,
@@ -383,7 +384,7 @@ def test_what_does_not_fit_is_refused(monkeypatch):
     field = MeanField.of(model, observed, "vb")
     with pytest.raises(TableMemoryError, match="expected counts need"):
         best_of_starts(field, n_starts=1, max_memory=100)
-    monkeypatch.setattr(modes, "MAX_JOINT_VALUES", 5)
+    monkeypatch.setattr(joint_values, "MAX_JOINT_VALUES", 5)
     with pytest.raises(TableMemoryError, match=r"joint values of .*k1, k2"):
         MeanField.of(model, observed, "icm")
 

@@ -1,0 +1,82 @@
+"""Joint values of the hidden indices of a token, listed: columns of the tables for each."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.allocation.cell_counts import CellCounts
+from models.allocation.cliques import TableMemoryError
+from models.allocation.inference_plan import InferencePlan
+from models.allocation.tables import mixed_radix
+from models.arrays import Ints, Ints32
+
+MAX_JOINT_VALUES = 10**6
+
+
+@dataclass(frozen=True, eq=False)
+class JointValues:
+    """Columns of the tables for each joint value of the unknown indices of a cell."""
+
+    plan: InferencePlan
+    sizes: tuple[tuple[int, ...], ...]  # Cardinalities of the unknown indices of each pattern
+    columns_at: Ints
+    """(n_patterns,), first entry of each pattern in `columns`: (n_factors, n_values)."""
+    columns: Ints32
+    n_values: Ints  # (n_patterns,)
+    chosen_at: Ints
+    """(n_cells + 1,), first place of each cell in lists of its values that have tokens."""
+
+    @classmethod
+    def of(cls, plan: InferencePlan) -> "JointValues":
+        """List joint values. Raises TableMemoryError if there are more than `MAX_JOINT_VALUES`."""
+        sizes, columns = [], []
+        for names in plan.unknown:
+            of = {name: plan.model.cardinalities[name] for name in names}
+            strides, n_values = mixed_radix(list(of.values()))
+            if n_values > MAX_JOINT_VALUES:
+                raise TableMemoryError(
+                    f"all joint values of {', '.join(names)} must be listed, {n_values:.3g}, more "
+                    f"than {MAX_JOINT_VALUES:,}: use method vb, em or smc, which sum over them "
+                    "clique by clique"
+                )
+            sizes.append(tuple(of.values()))
+            values = np.arange(n_values)
+            of_name = {
+                name: values // stride % of[name]
+                for name, stride in zip(names, strides, strict=True)
+            }
+            for table in plan.dynamic:
+                for use in table.marginal.uses:
+                    column = np.zeros(n_values, dtype=np.int64)
+                    for axis, stride in zip(table.inner_axes, table.strides, strict=True):
+                        if use[axis] in of:
+                            column += stride * of_name[use[axis]]
+                    columns.append(column)
+        n_values_of = np.array([int(np.prod(each, dtype=np.int64)) for each in sizes])
+        room = np.minimum(plan.observed.counts, n_values_of[plan.arrays.pattern_of])
+        return cls(
+            plan=plan,
+            sizes=tuple(sizes),
+            columns_at=np.cumsum([0, *(plan.n_factors * n_values_of)])[:-1],
+            columns=np.concatenate([*columns, np.zeros(0, np.int64)]).astype(np.int32),
+            n_values=n_values_of,
+            chosen_at=np.concatenate([[0], np.cumsum(room)]).astype(np.int64),
+        )
+
+    def allocation(self, chosen: Ints, numbers: Ints) -> CellCounts:
+        """Return the tokens of all cells with all their indices, from the output of `modes`."""
+        model = self.plan.model
+        cell_of = np.repeat(np.arange(len(self.chosen_at) - 1), np.diff(self.chosen_at))
+        cells = np.zeros((len(chosen), len(model.indices)), dtype=np.int64)
+        for axis, name in enumerate(model.indices):
+            if name in model.visible:
+                cells[:, axis] = self.plan.observed.cells[cell_of, model.visible.index(name)]
+        pattern_of = self.plan.arrays.pattern_of[cell_of]
+        for pattern, names in enumerate(self.plan.unknown):
+            of_pattern = pattern_of == pattern
+            if names:
+                values = np.unravel_index(chosen[of_pattern], self.sizes[pattern])
+                for name, value in zip(names, values, strict=True):
+                    cells[of_pattern, model.indices.index(name)] = value
+        shape = tuple(model.cardinalities[name] for name in model.indices)
+        return CellCounts(cells, numbers, shape)

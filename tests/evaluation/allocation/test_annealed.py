@@ -1,0 +1,140 @@
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from evaluation import bracket_marginal, certify_marginal, log_marginal
+from evaluation.allocation.annealed import annealed
+from evaluation.allocation.exact import exact
+from evaluation.allocation.simulate import draw
+from models.allocation.cell_counts import CellCounts
+from models.allocation.cliques import TableMemoryError
+from models.allocation.model import AllocationModel
+from tests.evaluation.allocation.test_exact import MODELS as SMALL
+from tests.evaluation.allocation.test_exact import counts_of, with_random_prior
+
+X1 = np.array([[2, 1, 1, 0], [0, 0, 1, 2], [0, 0, 1, 1]])
+MODELS = {
+    **SMALL,
+    "tucker": lambda a, b: AllocationModel.tucker((2, 3), (2, 2), a, b),
+    "lda": lambda a, b: AllocationModel.lda(2, 3, 2, a, b),
+    "pachinko": lambda a, b: AllocationModel.pachinko(2, 3, (2, 2), a, b),
+    "mixed membership": lambda a, b: AllocationModel.mixed_membership(2, 2, 2, a, b),
+    "hidden Markov, untied": lambda a, b: AllocationModel.hidden_markov(2, 2, 2, a, b),
+    "sum conditioned": lambda a, b: AllocationModel.sum_conditioned(2, 2, 2, 2, a, b),
+}
+QUICK = ("nmf, K=3", "symmetric nmf", "tucker")
+
+
+def t_of(model, observed, n_runs, seed, n_sweeps=12):
+    """Return how many standard errors the mean of estimated probabilities is from the exact one."""
+    truth = exact(model, observed).log_marginal
+    found = annealed(model, observed, n_particles=2, n_repeats=n_runs, n_sweeps=n_sweeps, seed=seed)
+    ratio = np.exp(found.repeats - truth)
+    if np.allclose(ratio, 1.0, rtol=1e-9):
+        return 0.0
+    return float((ratio.mean() - 1) / (ratio.std(ddof=1) / np.sqrt(n_runs)))
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_the_probability_is_unbiased(name):
+    rng = np.random.default_rng(3)
+    model = MODELS[name](0.7, 0.5)
+    observed = counts_of(model, 7, rng, n_missing=1)
+    assert abs(t_of(model, observed, 300, seed=1)) < 2.58
+
+
+@pytest.mark.slow
+def test_all_graphs_ties_priors_and_missing_indices():
+    found = {}
+    for m, name in enumerate(MODELS):
+        rng = np.random.default_rng([5, m])
+        model = MODELS[name](*(rng.gamma(1, 1, 2) + 0.2))
+        for prior, each in enumerate((model, with_random_prior(model, rng))):
+            for n_missing in (0, 2):
+                observed = counts_of(each, 6, rng, n_missing)
+                found[name, prior, n_missing] = t_of(each, observed, 1000, seed=prior)
+    t = np.array([each for each in found.values() if each != 0.0])
+    assert len(t) > 40
+    assert np.abs(t).max() < 3.5, found  # of some 60
+    assert chi2.sf((t**2).sum(), len(t)) > 0.01, found
+
+
+def test_all_copies_under_other_names_of_hidden_values_are_in_the_sum():
+    model = AllocationModel.nmf(3, 3, 3, 0.5)
+    X = np.diag([3, 3, 3])  # its posterior has 3! modes, far apart
+    assert abs(t_of(model, CellCounts.of(X, model), 500, seed=4, n_sweeps=30)) < 2.58
+    found = log_marginal(model, X, "annealed", n_repeats=200, n_sweeps=60, random_state=1)
+    one_of_six = exact(model, CellCounts.of(X, model)).log_marginal - np.log(6)
+    assert found.log_marginal - one_of_six > 1.5  # a sum over one mode would be 0
+
+
+def test_chains_back_have_the_reciprocal_as_their_mean():
+    model, ratios = AllocationModel.nmf(3, 3, 2, 1.5), []
+    for n in range(60):
+        observed, allocation = draw(model, 8, np.random.default_rng(n))
+        truth = exact(model, observed).log_marginal
+        back = bracket_marginal(
+            model, observed, allocation, n_repeats=4, n_particles=1, n_sweeps=15, random_state=n
+        )
+        assert not back.is_heuristic
+        ratios.append(np.exp(truth - back.upper_chains).mean())
+    t = (np.mean(ratios) - 1) / (np.std(ratios, ddof=1) / np.sqrt(len(ratios)))
+    assert abs(t) < 2.58
+
+
+def test_a_certificate_closes_with_more_sweeps():
+    model = AllocationModel.nmf(6, 6, 3, 4.0)
+    short, long = (
+        certify_marginal(model, 80, n_sweeps=n, n_repeats=8, random_state=2) for n in (10, 300)
+    )
+    assert -1 < long.width < 1.5
+    assert short.width > long.width
+
+
+def test_what_an_estimate_says_and_that_threads_change_no_bit():
+    model = AllocationModel.nmf(3, 4, 2)
+    settings = {"n_sweeps": 30, "n_repeats": 6, "random_state": 5}
+    one = log_marginal(model, X1, "annealed", **settings, n_jobs=1)
+    assert (one.method, one.direction, one.n_tokens) == ("annealed", "unbiased", 9)
+    assert one.n_particles == 4
+    assert one.path.tokens[-1] == pytest.approx(30, abs=12)
+    assert (one.path.n_ancestors >= 1).all()
+    assert (one.path.effective_sample_size <= 4 + 1e-9).all()
+    two = log_marginal(model, X1, "annealed", **settings, n_jobs=3)
+    assert np.array_equal(one.repeats, two.repeats)
+
+
+@pytest.mark.parametrize("X", [X1, 0 * X1], ids=["tokens", "no token"])
+@pytest.mark.parametrize(
+    "model",
+    [AllocationModel.nmf(3, 4, 1), AllocationModel.complete((3, 4))],
+    ids=["K=1", "visible"],
+)
+def test_what_has_no_choice_is_exact(model, X):
+    found = log_marginal(model, X, "annealed", n_repeats=2, random_state=0)
+    assert found.repeats == pytest.approx(
+        [exact(model, CellCounts.of(X, model)).log_marginal] * 2, rel=1e-11
+    )
+
+
+def test_a_heuristic_bracket():
+    model = AllocationModel.nmf(3, 4, 2)
+    found = bracket_marginal(model, X1, n_sweeps=100, n_repeats=20, random_state=0)
+    truth = exact(model, CellCounts.of(X1, model)).log_marginal
+    assert found.is_heuristic
+    assert found.lower.log_marginal == pytest.approx(truth, abs=0.3)
+    assert found.upper == pytest.approx(truth, abs=0.3)
+    assert found.width == found.upper - found.lower.log_marginal
+
+
+def test_what_does_not_fit_is_refused():
+    model = AllocationModel.nmf(3, 4, 2)
+    observed, allocation = draw(model, 9, np.random.default_rng(0))
+    with pytest.raises(TableMemoryError, match="more than max_memory"):
+        log_marginal(model, X1, "annealed", max_memory=100)
+    with pytest.raises(ValueError, match="n_sweeps"):
+        log_marginal(model, X1, "annealed", n_sweeps=0)
+    with pytest.raises(ValueError, match="the counts of X"):
+        bracket_marginal(model, X1, allocation, n_sweeps=2)
+    with pytest.raises(ValueError, match="say all indices"):
+        bracket_marginal(model, observed, observed, n_sweeps=2)
