@@ -54,43 +54,23 @@ def infer_accelerated(
     """
     n_topics, n_words = alpha.shape[0], words.shape[0]
     n = np.empty(n_words, dtype=np.float32)
-    n_tokens = 0.0
     for j in range(n_words):
         n[j] = counts[j]
-    for j in range(n_words):
-        n_tokens += counts[j]
-    theta, share = np.empty(n_topics), np.empty(n_topics)
+    out, theta = np.empty(n_topics, dtype=np.bool_), np.empty(n_topics)
     norm, ratio = np.empty(n_words, dtype=np.float32), np.empty(n_words, dtype=np.float32)
     total = np.empty(n_topics, dtype=np.float32)
-    out = np.empty(n_topics, dtype=np.bool_)
-
-    add_rows(words, n, weights.high, total)
-    for k in range(n_topics):
-        share[k] = total[k]
-        gamma[k] = alpha[k] + share[k]
-        out[k] = False
-    iterations = 1
-    while iterations < min(max_iterations, _PASSES):
-        if not mix_rows(words, weights.high, gamma, out, theta, total, norm):
-            return 0
-        for j in range(n_words):
-            ratio[j] = n[j] / norm[j]
-        add_rows(words, ratio, weights.high, total)
-        for k in range(n_topics):
-            found = theta[k] * total[k]
-            out[k] |= found < _SMALL * n_tokens / n_topics and found < 0.5 * share[k]
-            share[k] = found
-            gamma[k] = alpha[k] + found
-        iterations += 1
-
+    iterations = pass_over_all(
+        words, n, weights.high, alpha, max_iterations, gamma, out, theta, total, norm, ratio
+    )
     active, n_active = np.empty(n_topics, dtype=np.int64), 0
     for k in range(n_topics):
         if not out[k]:
             active[n_active] = k
             n_active += 1
     norm[:] = np.float32(0.0)  # those left out hold nothing at first
+    suffices = iterations > 0
     for _ in range(_ROUNDS):
-        if iterations >= max_iterations:
+        if not suffices or iterations >= max_iterations:
             break
         before = iterations
         n_active, iterations = iterate_copies(
@@ -100,22 +80,66 @@ def infer_accelerated(
         if iterations == before:
             return 0
         add_rows(words, ratio, weights.high, total)
-        for k in range(n_topics):
-            out[k] = True
-        for i in range(n_active):
-            out[active[i]] = False
+        flag(active, n_active, True, out)
         n_woken, change = settle(out, total, alpha, tolerance, gamma, active, n_active)
         if not n_woken and change < tolerance * n_topics:
             break
         n_active += n_woken
-        for k in range(n_topics):
-            out[k] = True
-        for i in range(n_active):
-            out[active[i]] = False
-        for k in range(n_topics):
-            out[k] = not out[k]
-        if not mix_rows(words, weights.high, gamma, out, theta, total, norm, False):
+        flag(active, n_active, False, out)
+        suffices = mix_rows(words, weights.high, gamma, out, theta, total, norm, False)
+    return iterations if suffices else 0
+
+
+@kernel
+def flag(active: NDArray[np.int64], n_active: int, others: bool, out: NDArray[np.bool_]) -> None:
+    """Set `out` (K,) to `others`, but the first `n_active` of `active` to the contrary."""
+    out[:] = others
+    for i in range(n_active):
+        out[active[i]] = not others
+
+
+@kernel
+def pass_over_all(
+    words: Ints,
+    counts: Floats32,
+    high: Halves,
+    alpha: Floats,
+    max_iterations: int,
+    gamma: Floats,
+    out: NDArray[np.bool_],
+    theta: Floats,
+    total: Floats32,
+    norm: Floats32,
+    ratio: Floats32,
+) -> int:
+    """Fill `gamma` (K,) by step 1, and `out` (K,) with the topics that are left out.
+
+    The other arrays, two of K and two of n, are room to work. Returns the number of iterations, or
+    0 if float32 does not suffice.
+    """
+    n_topics, n_words = alpha.shape[0], words.shape[0]
+    n_tokens = 0.0
+    for j in range(n_words):
+        n_tokens += counts[j]
+    share = np.empty(n_topics)
+    add_rows(words, counts, high, total)
+    for k in range(n_topics):
+        share[k] = total[k]
+        gamma[k] = alpha[k] + share[k]
+        out[k] = False
+    iterations = 1
+    while iterations < min(max_iterations, _PASSES):
+        if not mix_rows(words, high, gamma, out, theta, total, norm, True):
             return 0
+        for j in range(n_words):
+            ratio[j] = counts[j] / norm[j]
+        add_rows(words, ratio, high, total)
+        for k in range(n_topics):
+            found = theta[k] * total[k]
+            out[k] |= found < _SMALL * n_tokens / n_topics and found < 0.5 * share[k]
+            share[k] = found
+            gamma[k] = alpha[k] + found
+        iterations += 1
     return iterations
 
 
@@ -150,7 +174,7 @@ def mix_rows(
     theta: Floats,
     room: Floats32,
     norm: Floats32,
-    is_complete: bool = True,
+    is_complete: bool,
 ) -> bool:
     """Fill `norm` (n,) with Σ_k t_k b_kw over the topics that are not `out` (K,).
 
@@ -232,10 +256,8 @@ def settle(
                     active[n_active + n_woken] = k
                     n_woken += 1
         n_waiting = n_left
-    for i in range(n_waiting):
-        active[n_active + n_woken] = waiting[i]
-        n_woken += 1
-    return n_woken, change
+    active[n_active + n_woken : n_active + n_woken + n_waiting] = waiting[:n_waiting]
+    return n_woken + n_waiting, change
 
 
 @kernel
@@ -286,26 +308,47 @@ def iterate_copies(
         if not iterate_once(rows, held, counts, prior, x1[:n], theta, ratio, total, x0[:n]):
             return n, started
         iterations += 1
-        n_kept = 0
-        for i in range(n):
-            share = x0[i] - prior[i]
-            is_faint = share < _FAINT * tolerance and abs(x0[i] - x1[i]) < _AT_REST * tolerance
-            is_fading = share < _FADING and share < 0.5 * (x2[i] - prior[i])
-            if is_faint or is_fading:
-                gamma[active[i]] = x0[i]
-                if not is_fading:
-                    for j in range(n_words):
-                        held[j] += np.float32(theta[i]) * topic_word[i, j]
-            else:
-                if n_kept < i:
-                    active[n_kept], prior[n_kept], x0[n_kept] = active[i], prior[i], x0[i]
-                    for j in range(n_words):
-                        topic_word[n_kept, j] = topic_word[i, j]
-                n_kept += 1
-        n = n_kept
+        n = leave_out(active, prior, x0[:n], x1, x2, theta, tolerance, topic_word, held, gamma)
     for i in range(n):
         gamma[active[i]] = x0[i]
     return n, iterations
+
+
+@kernel
+def leave_out(
+    active: NDArray[np.int64],
+    alpha: Floats,
+    x0: Floats,
+    x1: Floats,
+    x2: Floats,
+    theta: Floats,
+    tolerance: float,
+    topic_word: Floats32,
+    held: Floats32,
+    gamma: Floats,
+) -> int:
+    """Take topics that are faint and at rest, or fade, out of the first n of the arrays.
+
+    `x0` (n,) is γ now, `x1` before the last iteration and `x2` before an extrapolation. What faint
+    topics hold is added to `held`. Returns the number of topics left.
+    """
+    n_kept, n_words = 0, held.shape[0]
+    for i in range(x0.shape[0]):
+        share = x0[i] - alpha[i]
+        is_faint = share < _FAINT * tolerance and abs(x0[i] - x1[i]) < _AT_REST * tolerance
+        is_fading = share < _FADING and share < 0.5 * (x2[i] - alpha[i])
+        if is_faint or is_fading:
+            gamma[active[i]] = x0[i]
+            if not is_fading:
+                for j in range(n_words):
+                    held[j] += np.float32(theta[i]) * topic_word[i, j]
+            continue
+        if n_kept < i:
+            active[n_kept], alpha[n_kept], x0[n_kept] = active[i], alpha[i], x0[i]
+            for j in range(n_words):
+                topic_word[n_kept, j] = topic_word[i, j]
+        n_kept += 1
+    return n_kept
 
 
 @kernel
@@ -347,20 +390,8 @@ def iterate_once(
     n_w / norm_w and `total` as well. Returns whether float32 suffices.
     """
     n_topics, n_words = topic_word.shape
-    in_fours = n_topics // 4 * 4
     exp_digamma(gamma, theta[:n_topics])
-    for j in range(n_words):
-        ratio[j] = held[j]
-    for i in range(0, in_fours, 4):
-        b0, b1, b2, b3 = topic_word[i], topic_word[i + 1], topic_word[i + 2], topic_word[i + 3]
-        t0, t1 = np.float32(theta[i]), np.float32(theta[i + 1])
-        t2, t3 = np.float32(theta[i + 2]), np.float32(theta[i + 3])
-        for j in range(n_words):
-            ratio[j] += t0 * b0[j] + t1 * b1[j] + t2 * b2[j] + t3 * b3[j]
-    for i in range(in_fours, n_topics):
-        b, t = topic_word[i], np.float32(theta[i])
-        for j in range(n_words):
-            ratio[j] += t * b[j]
+    mix_copies(topic_word, theta, held, ratio)
     least = np.float32(1.0)
     for j in range(n_words):
         least = min(least, ratio[j])
@@ -368,6 +399,36 @@ def iterate_once(
         return False
     for j in range(n_words):
         ratio[j] = counts[j] / ratio[j]
+    sum_copies(topic_word, ratio, total)
+    for i in range(n_topics):
+        updated[i] = alpha[i] + theta[i] * total[i]
+    return True
+
+
+@kernel
+def mix_copies(topic_word: Floats32, theta: Floats, held: Floats32, norm: Floats32) -> None:
+    """Fill `norm` (n,) with held_w + Σ_i t_i b_iw, b in float32 (see `sum_over_topics`)."""
+    n_topics, n_words = topic_word.shape
+    in_fours = n_topics // 4 * 4
+    for j in range(n_words):
+        norm[j] = held[j]
+    for i in range(0, in_fours, 4):
+        b0, b1, b2, b3 = topic_word[i], topic_word[i + 1], topic_word[i + 2], topic_word[i + 3]
+        t0, t1 = np.float32(theta[i]), np.float32(theta[i + 1])
+        t2, t3 = np.float32(theta[i + 2]), np.float32(theta[i + 3])
+        for j in range(n_words):
+            norm[j] += t0 * b0[j] + t1 * b1[j] + t2 * b2[j] + t3 * b3[j]
+    for i in range(in_fours, n_topics):
+        b, t = topic_word[i], np.float32(theta[i])
+        for j in range(n_words):
+            norm[j] += t * b[j]
+
+
+@kernel
+def sum_copies(topic_word: Floats32, ratio: Floats32, total: Floats32) -> None:
+    """Fill `total` with Σ_w ratio_w b_iw, b (A, n) in float32 (see `sum_by_topic`)."""
+    n_topics, n_words = topic_word.shape
+    in_fours = n_topics // 4 * 4
     for i in range(0, in_fours, 4):
         b0, b1, b2, b3 = topic_word[i], topic_word[i + 1], topic_word[i + 2], topic_word[i + 3]
         total0 = total1 = total2 = total3 = np.float32(0.0)
@@ -383,9 +444,6 @@ def iterate_once(
         for j in range(n_words):
             total_i += ratio[j] * b[j]
         total[i] = total_i
-    for i in range(n_topics):
-        updated[i] = alpha[i] + theta[i] * total[i]
-    return True
 
 
 @kernel
