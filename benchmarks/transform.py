@@ -84,9 +84,7 @@ def main() -> None:
     train, test = reference_counts()
     halves = split_tokens(test, np.random.default_rng(0))
     OnlineLDA(3, n_passes=1).fit(train[:100]).transform(test[:10])  # compile
-    print(
-        "M tokens a CPU second:  training  sweep   ours (of Gibbs)  scikit-learn   perplexity of halves"
-    )
+    print("M tokens a CPU second:  training  sweep   ours (of Gibbs)  scikit-learn")
     for n_topics in arguments.topics:
         started = time.process_time()
         model = OnlineLDA(n_topics, alpha=ALPHA, eta=ETA, n_passes=1, random_state=1).fit(train)
