@@ -121,15 +121,13 @@ def pass_over_all(
     n_tokens = 0.0
     for j in range(n_words):
         n_tokens += counts[j]
-    share = np.empty(n_topics)
-    add_rows(words, counts, high, total)
-    for k in range(n_topics):
-        share[k] = total[k]
-        gamma[k] = alpha[k] + share[k]
-        out[k] = False
-    iterations = 1
-    while iterations < min(max_iterations, _PASSES):
-        if not mix_rows(words, high, gamma, out, theta, total, norm, True):
+    share = np.zeros(n_topics)
+    theta[:] = 1.0
+    norm[:] = np.float32(1.0)
+    out[:] = False
+    iterations = 0
+    while iterations < min(max_iterations, _PASSES):  # the first has no norms yet
+        if iterations > 0 and not mix_rows(words, high, gamma, out, theta, total, norm, True):
             return 0
         for j in range(n_words):
             ratio[j] = counts[j] / norm[j]
@@ -285,32 +283,31 @@ def iterate_copies(
     n_words, limit = words.shape[0], tolerance * alpha.shape[0]
     topic_word = np.empty((n_active, n_words), dtype=np.float32)
     copy_topics(active, words, weights, topic_word)
-    x0, x1, x2 = gamma[active[:n_active]], np.empty(n_active), np.empty(n_active)
+    x = np.empty((3, n_active))  # two iterations, and what is extrapolated from them
+    x[0] = gamma[active[:n_active]]
     prior, theta = alpha[active[:n_active]], np.empty(n_active)
     total = np.empty(n_active, dtype=np.float32)
-    started, n = iterations, n_active
+    started, n, step = iterations, n_active, 0
     while iterations < max_iterations:
-        rows = topic_word[:n]
-        if not iterate_once(rows, held, counts, prior, x0[:n], theta, ratio, total, x1[:n]):
+        source, target = x[step, :n], x[step + 1 if step < 2 else 0, :n]
+        if step == 2:
+            extrapolate(prior, x[0, :n], x[1, :n], x[2, :n])
+            source = x[1, :n]
+        if not iterate_once(
+            topic_word[:n], held, counts, prior, source, theta, ratio, total, target
+        ):
             return n, started
         iterations += 1
-        change = distance(x0[:n], x1[:n])
-        if change < limit or iterations == max_iterations:
-            x0[:n] = x1[:n]
+        if step < 2 and (distance(source, target) < limit or iterations == max_iterations):
+            x[0, :n] = target
             break
-        if not iterate_once(rows, held, counts, prior, x1[:n], theta, ratio, total, x2[:n]):
-            return n, started
-        iterations += 1
-        if distance(x1[:n], x2[:n]) < limit or iterations == max_iterations:
-            x0[:n] = x2[:n]
-            break
-        extrapolate(prior, x0[:n], x1[:n], x2[:n])
-        if not iterate_once(rows, held, counts, prior, x1[:n], theta, ratio, total, x0[:n]):
-            return n, started
-        iterations += 1
-        n = leave_out(active, prior, x0[:n], x1, x2, theta, tolerance, topic_word, held, gamma)
+        if step == 2:
+            n = leave_out(
+                active, prior, x[0, :n], x[1], x[2], theta, tolerance, topic_word, held, gamma
+            )
+        step = (step + 1) % 3
     for i in range(n):
-        gamma[active[i]] = x0[i]
+        gamma[active[i]] = x[0, i]
     return n, iterations
 
 
