@@ -4,8 +4,10 @@
 
 The topics are those of one pass of OnlineLDA over the reference counts, alpha 0.1, eta 0.01. Both
 then infer the test documents on one thread. Tokens by CPU seconds, the best of `--repeats`; for
-comparison, those of the pass that trained. The perplexity is that of the other halves of the test
-documents, completed by each library's own proportions of the first.
+comparison, those of the pass that trained, and those of one sweep of GibbsLDA over the training
+documents after `--sweeps` others, dense up to 200 topics and sparse beyond. The perplexity is that
+of the other halves of the test documents, completed by each library's own proportions of the first;
+and by ours with the topics of GibbsLDA.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import numpy as np
 from sklearn.decomposition import LatentDirichletAllocation
 
 from benchmarks.reference_counts import reference_counts
-from models import LDATopics, OnlineLDA
+from models import GibbsLDA, LDATopics, OnlineLDA
 from models.completion import split_tokens
 from models.variational.word_probability import log_word_probability
 
@@ -52,15 +54,37 @@ def best_rate(transform: Transform, counts: sparse.csr_array, repeats: int) -> f
     return float(counts.sum()) / min(seconds) / 1e6
 
 
+def gibbs(
+    n_topics: int, train: sparse.csr_array, n_sweeps: int, repeats: int
+) -> tuple[float, LDATopics]:
+    """Millions of tokens a CPU second of the fastest sweep after `n_sweeps`, and the topics."""
+    sampler = f"parallel-{'dense' if n_topics <= 200 else 'sparse'}"
+    model = GibbsLDA(n_topics, n_iter=n_sweeps + repeats, sampler=sampler, random_state=1)
+    times = [time.process_time()]
+    for _ in model.iterate(train):
+        times.append(time.process_time())  # noqa: PERF401 - a sweep ends here
+    return float(train.sum()) / min(np.diff(times)[n_sweeps:]) / 1e6, model.topics_
+
+
+def completed(
+    topics: LDATopics, transform: Transform, halves: tuple[sparse.csr_array, ...]
+) -> float:
+    """Perplexity of the second halves."""
+    seen, scored = halves
+    log_p = log_word_probability(scored, transform(seen), topics.word_topic).sum()
+    return float(np.exp(-log_p / scored.sum()))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--topics", type=int, nargs="+", default=[25, 100, 1000])
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--sweeps", type=int, default=20, help="of GibbsLDA before the timed ones")
     arguments = parser.parse_args()
     train, test = reference_counts()
-    seen, scored = split_tokens(test, np.random.default_rng(0))
+    halves = split_tokens(test, np.random.default_rng(0))
     OnlineLDA(3, n_passes=1).fit(train[:100]).transform(test[:10])  # compile
-    print("M tokens a CPU second:  training   ours  scikit-learn  ratio   perplexity: ours  theirs")
+    print("M tokens a CPU second:  training  sweep   ours (of Gibbs)  scikit-learn")
     for n_topics in arguments.topics:
         started = time.process_time()
         model = OnlineLDA(n_topics, alpha=ALPHA, eta=ETA, n_passes=1, random_state=1).fit(train)
@@ -68,15 +92,14 @@ def main() -> None:
         topics = model.topics_
         transforms = (topics.transform, sklearn_transform(topics, model.topic_word_dirichlet_))
         ours, theirs = (best_rate(each, test, arguments.repeats) for each in transforms)
-        perplexities = [
-            np.exp(
-                -log_word_probability(scored, each(seen), topics.word_topic).sum() / scored.sum()
-            )
-            for each in transforms
-        ]
+        sweep, sampled = gibbs(n_topics, train, arguments.sweeps, arguments.repeats)
+        of_sampled = best_rate(sampled.transform, test, arguments.repeats)
+        perplexities = [completed(topics, each, halves) for each in transforms]
         print(
-            f"K = {n_topics:4d} {training:21.2f} {ours:7.2f} {theirs:12.3f} {ours / theirs:6.1f}"
-            f" {perplexities[0]:18.2f} {perplexities[1]:7.2f}",
+            f"K = {n_topics:4d} {training:21.2f} {sweep:6.2f} {ours:6.2f} ({of_sampled:5.2f})"
+            f" {theirs:9.3f}; ours / sweep {ours / sweep:.2f} ({of_sampled / sweep:.2f}), / theirs"
+            f" {ours / theirs:.1f}; perplexity {perplexities[0]:.2f}"
+            f" ({completed(sampled, sampled.transform, halves):.2f}), theirs {perplexities[1]:.2f}",
             flush=True,
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from models.gamma_poisson.tilted import TiltedTopics
 from models.topics import TopicWords, checked_share, checked_topic_word
-from models.variational.inference import infer_doc_topic
+from models.variational.fixed_topics import infer_given_topics
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -118,9 +118,10 @@ class GammaPoissonTopics(TopicWords):
         that of LDA with alpha = r and topics φ_kw / b_k. Fractions are allowed. Raises ValueError
         if `counts` has another number of words, or a value that is no count.
         """
-        gamma = infer_doc_topic(
+        gamma = infer_given_topics(
             self._check_counts(counts),
             self.tilted.word_topic,
+            self.tilted.halved_word_topic,
             self.shape,
             max_iterations=max_iterations,
             tolerance=tolerance,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from models.topics import TopicWords, checked_share, checked_topic_word
-from models.variational.inference import infer_doc_topic
+from models.variational.fixed_topics import infer_given_topics
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -86,9 +86,10 @@ class LDATopics(TopicWords):
         that is no count.
         """
         counts = self._check_counts(counts)
-        dirichlet = infer_doc_topic(
+        dirichlet = infer_given_topics(
             counts,
             self.word_topic,
+            self.halved_word_topic,
             self.alpha,
             max_iterations=max_iterations,
             tolerance=tolerance,

@@ -1,0 +1,473 @@
+"""Accelerated fixed point of γ of one document under topics that are fixed.
+
+1. First passes over all topics read weights of 8 bits. They start from responsibilities in
+   proportion to the weights, γ_k = α_k + Σ_w n_w b_kw / Σ_j b_jw. A topic whose share has become
+   small and was at least halved by the last pass is left out.
+2. The others, a few dozen even of 1,000, are iterated on a copy of their weights in float32, in
+   cycles of SQUAREM (Varadhan & Roland 2008, scheme S3), a third of the iterations of the plain
+   fixed point. Topics are left out as before.
+3. One more pass tells what the topics left out would get. Those that would hold more than
+   `_FAINT` times the tolerance wake: steps 2 and 3 are repeated with them. The 8 bits then change
+   γ of no topic by more than a tenth of the tolerance.
+
+The fixed point is that of `models.variational.fixed_point`. Where a document has several, the start
+decides which is found. That of step 1 does not depend on α. The even start, α_k + n/K, gives a
+document with fewer tokens than topics to the topics of large α, as exp ψ(x) falls like exp(-1/x).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.arrays import Floats, Ints32
+from models.kernel import kernel
+from models.variational.digamma import exp_digamma, exp_digamma_up_to_factor
+from models.variational.halved_weights import HalvedWeights, Halves, from_halves, from_high
+
+Ints = Ints32 | NDArray[np.int64]
+Floats32 = NDArray[np.float32]
+_PASSES = 4  # over all topics in step 1
+_SMALL = 0.3  # of a topic's even share n / K: may be left out after step 1
+_FADING = 0.05  # tokens: may be left out within step 2
+_FAINT = 25.0  # times the tolerance: what a topic that is left out may hold in the end
+_AT_REST = 0.1  # of the tolerance
+_LEAST_NORM = np.float32(1e-25)  # below it float32 has lost a word: float64 is needed
+_LEAST_SHARE = 0.1  # of what an iteration gives a topic, that an extrapolation leaves it
+_ROUNDS = 10
+_SETTLING = 20  # iterations of a topic that is left out, at most
+
+
+@kernel
+def infer_accelerated(
+    words: Ints,
+    counts: Floats,
+    weights: HalvedWeights,
+    alpha: Floats,
+    max_iterations: int,
+    tolerance: float,
+    gamma: Floats,
+) -> int:
+    """Fill `gamma` (K,) with the fixed point of a document: entries `counts` (n,) of `words` (n,).
+
+    Done when an iteration changes γ by less than `tolerance` on average over topics, or after
+    `max_iterations`. Returns their number, or 0 if float32 does not suffice, as for words that only
+    topics of hardly any share have.
+    """
+    n_topics, n_words = alpha.shape[0], words.shape[0]
+    n = np.empty(n_words, dtype=np.float32)
+    for j in range(n_words):
+        n[j] = counts[j]
+    out, theta = np.empty(n_topics, dtype=np.bool_), np.empty(n_topics)
+    norm, ratio = np.empty(n_words, dtype=np.float32), np.empty(n_words, dtype=np.float32)
+    total = np.empty(n_topics, dtype=np.float32)
+    iterations = pass_over_all(
+        words, n, weights.high, alpha, max_iterations, gamma, out, theta, total, norm, ratio
+    )
+    active, n_active = np.empty(n_topics, dtype=np.int64), 0
+    for k in range(n_topics):
+        if not out[k]:
+            active[n_active] = k
+            n_active += 1
+    norm[:] = np.float32(0.0)  # those left out hold nothing at first
+    suffices = iterations > 0
+    for _ in range(_ROUNDS):
+        if not suffices or iterations >= max_iterations:
+            break
+        before = iterations
+        n_active, iterations = iterate_copies(
+            active, n_active, words, n, weights, alpha, norm, iterations, max_iterations,
+            tolerance, gamma, ratio,
+        )  # fmt: skip
+        if iterations == before:
+            return 0
+        add_rows(words, ratio, weights.high, total)
+        flag(active, n_active, True, out)
+        n_woken, change = settle(out, total, alpha, tolerance, gamma, active, n_active)
+        if not n_woken and change < tolerance * n_topics:
+            break
+        n_active += n_woken
+        flag(active, n_active, False, out)
+        suffices = mix_rows(words, weights.high, gamma, out, theta, total, norm, False)
+    return iterations if suffices else 0
+
+
+@kernel
+def flag(active: NDArray[np.int64], n_active: int, others: bool, out: NDArray[np.bool_]) -> None:
+    """Set `out` (K,) to `others`, but the first `n_active` of `active` to the contrary."""
+    out[:] = others
+    for i in range(n_active):
+        out[active[i]] = not others
+
+
+@kernel
+def pass_over_all(
+    words: Ints,
+    counts: Floats32,
+    high: Halves,
+    alpha: Floats,
+    max_iterations: int,
+    gamma: Floats,
+    out: NDArray[np.bool_],
+    theta: Floats,
+    total: Floats32,
+    norm: Floats32,
+    ratio: Floats32,
+) -> int:
+    """Fill `gamma` (K,) by step 1, and `out` (K,) with the topics that are left out.
+
+    The other arrays, two of K and two of n, are room to work. Returns the number of iterations, or
+    0 if float32 does not suffice.
+    """
+    n_topics, n_words = alpha.shape[0], words.shape[0]
+    n_tokens = 0.0
+    for j in range(n_words):
+        n_tokens += counts[j]
+    share = np.zeros(n_topics)
+    theta[:] = 1.0
+    norm[:] = np.float32(1.0)
+    out[:] = False
+    iterations = 0
+    while iterations < min(max_iterations, _PASSES):  # the first has no norms yet
+        if iterations > 0 and not mix_rows(words, high, gamma, out, theta, total, norm, True):
+            return 0
+        for j in range(n_words):
+            ratio[j] = counts[j] / norm[j]
+        add_rows(words, ratio, high, total)
+        for k in range(n_topics):
+            found = theta[k] * total[k]
+            out[k] |= found < _SMALL * n_tokens / n_topics and found < 0.5 * share[k]
+            share[k] = found
+            gamma[k] = alpha[k] + found
+        iterations += 1
+    return iterations
+
+
+@kernel
+def add_rows(words: Ints, factor: Floats32, high: Halves, total: Floats32) -> None:
+    """Fill `total` (K,) with Σ_w factor_w b_kw. Equivalent to `total[:] = factor @ b[words]`."""
+    n_topics = total.shape[0]
+    total[:] = np.float32(0.0)
+    in_fours = words.shape[0] // 4 * 4
+    for j in range(0, in_fours, 4):
+        b0, b1, b2, b3 = high[words[j]], high[words[j + 1]], high[words[j + 2]], high[words[j + 3]]
+        f0, f1, f2, f3 = factor[j], factor[j + 1], factor[j + 2], factor[j + 3]
+        for k in range(n_topics):
+            total[k] += (
+                f0 * from_high(b0[k])
+                + f1 * from_high(b1[k])
+                + f2 * from_high(b2[k])
+                + f3 * from_high(b3[k])
+            )
+    for j in range(in_fours, words.shape[0]):
+        b, f = high[words[j]], factor[j]
+        for k in range(n_topics):
+            total[k] += f * from_high(b[k])
+
+
+@kernel
+def mix_rows(
+    words: Ints,
+    high: Halves,
+    gamma: Floats,
+    out: NDArray[np.bool_],
+    theta: Floats,
+    room: Floats32,
+    norm: Floats32,
+    is_complete: bool,
+) -> bool:
+    """Fill `norm` (n,) with Σ_k t_k b_kw over the topics that are not `out` (K,).
+
+    Fills `theta` (K,) with exp ψ(γ), 0 for those that are. `room` (K,) is changed. Returns whether
+    float32 suffices; if the sum is not complete a norm may be 0.
+    """
+    n_topics = gamma.shape[0]
+    suffices = exp_digamma_up_to_factor(gamma, theta)
+    for k in range(n_topics):
+        theta[k] = 0.0 if out[k] else theta[k]
+        room[k] = np.float32(theta[k])
+    in_fours = words.shape[0] // 4 * 4
+    for j in range(0, in_fours, 4):
+        b0, b1, b2, b3 = high[words[j]], high[words[j + 1]], high[words[j + 2]], high[words[j + 3]]
+        norm0 = norm1 = norm2 = norm3 = np.float32(0.0)
+        for k in range(n_topics):
+            norm0 += room[k] * from_high(b0[k])
+            norm1 += room[k] * from_high(b1[k])
+            norm2 += room[k] * from_high(b2[k])
+            norm3 += room[k] * from_high(b3[k])
+        norm[j], norm[j + 1], norm[j + 2], norm[j + 3] = norm0, norm1, norm2, norm3
+    for j in range(in_fours, words.shape[0]):
+        b = high[words[j]]
+        norm_j = np.float32(0.0)
+        for k in range(n_topics):
+            norm_j += room[k] * from_high(b[k])
+        norm[j] = norm_j
+    if is_complete:
+        for j in range(words.shape[0]):
+            suffices &= norm[j] >= _LEAST_NORM
+    return suffices
+
+
+@kernel
+def settle(
+    out: NDArray[np.bool_],
+    total: Floats32,
+    alpha: Floats,
+    tolerance: float,
+    gamma: Floats,
+    active: NDArray[np.int64],
+    n_active: int,
+) -> tuple[int, float]:
+    """Iterate γ_k = α_k + t_k total_k of the topics that are `out`, each on its own.
+
+    Mutates their γ. Those that would hold more than `_FAINT` times the tolerance are appended to
+    `active`. Returns their number, and the sum of changes of the others.
+    """
+    n_topics = gamma.shape[0]
+    theta = np.empty(n_topics)
+    waiting, x, t = np.empty(n_topics, dtype=np.int64), np.empty(n_topics), np.empty(n_topics)
+    n_waiting, n_woken, change = 0, 0, 0.0
+    exp_digamma(gamma, theta)
+    for k in range(n_topics):
+        if out[k]:
+            held, before = theta[k] * total[k], gamma[k] - alpha[k]
+            gamma[k] = alpha[k] + held
+            if held <= _FAINT * tolerance:
+                change += abs(held - min(before, _FAINT * tolerance))
+            else:
+                waiting[n_waiting] = k
+                n_waiting += 1
+    for _ in range(_SETTLING):
+        if not n_waiting:
+            break
+        for i in range(n_waiting):
+            x[i] = gamma[waiting[i]]
+        exp_digamma(x[:n_waiting], t[:n_waiting])
+        n_left = 0
+        for i in range(n_waiting):
+            k = waiting[i]
+            held, before = t[i] * total[k], x[i] - alpha[k]
+            gamma[k] = alpha[k] + held
+            if held > _FAINT * tolerance:
+                if held < 0.9 * before:
+                    waiting[n_left] = k
+                    n_left += 1
+                else:
+                    active[n_active + n_woken] = k
+                    n_woken += 1
+        n_waiting = n_left
+    active[n_active + n_woken : n_active + n_woken + n_waiting] = waiting[:n_waiting]
+    return n_woken + n_waiting, change
+
+
+@kernel
+def iterate_copies(
+    active: NDArray[np.int64],
+    n_active: int,
+    words: Ints,
+    counts: Floats32,
+    weights: HalvedWeights,
+    alpha: Floats,
+    held: Floats32,
+    iterations: int,
+    max_iterations: int,
+    tolerance: float,
+    gamma: Floats,
+    ratio: Floats32,
+) -> tuple[int, int]:
+    """Iterate γ of the first `n_active` topics of `active` until it changes by less than the
+    tolerance times all K.
+
+    `held` (n,) is the share of all others in the norms; it is changed. Topics that fade are taken
+    out of `active`. Fills `ratio` (n,) with n_w / norm_w. Returns the number of topics left and of
+    iterations; this is the one given if float32 does not suffice.
+    """
+    n_words, limit = words.shape[0], tolerance * alpha.shape[0]
+    topic_word = np.empty((n_active, n_words), dtype=np.float32)
+    copy_topics(active, words, weights, topic_word)
+    x = np.empty((3, n_active))  # two iterations, and what is extrapolated from them
+    x[0] = gamma[active[:n_active]]
+    prior, theta = alpha[active[:n_active]], np.empty(n_active)
+    total = np.empty(n_active, dtype=np.float32)
+    started, n, step = iterations, n_active, 0
+    while iterations < max_iterations:
+        source, target = x[step, :n], x[step + 1 if step < 2 else 0, :n]
+        if step == 2:
+            extrapolate(prior, x[0, :n], x[1, :n], x[2, :n])
+            source = x[1, :n]
+        if not iterate_once(
+            topic_word[:n], held, counts, prior, source, theta, ratio, total, target
+        ):
+            return n, started
+        iterations += 1
+        if step < 2 and (distance(source, target) < limit or iterations == max_iterations):
+            x[0, :n] = target
+            break
+        if step == 2:
+            n = leave_out(
+                active, prior, x[0, :n], x[1], x[2], theta, tolerance, topic_word, held, gamma
+            )
+        step = (step + 1) % 3
+    for i in range(n):
+        gamma[active[i]] = x[0, i]
+    return n, iterations
+
+
+@kernel
+def leave_out(
+    active: NDArray[np.int64],
+    alpha: Floats,
+    x0: Floats,
+    x1: Floats,
+    x2: Floats,
+    theta: Floats,
+    tolerance: float,
+    topic_word: Floats32,
+    held: Floats32,
+    gamma: Floats,
+) -> int:
+    """Take topics that are faint and at rest, or fade, out of the first n of the arrays.
+
+    `x0` (n,) is γ now, `x1` before the last iteration and `x2` before an extrapolation. What faint
+    topics hold is added to `held`. Returns the number of topics left.
+    """
+    n_kept, n_words = 0, held.shape[0]
+    for i in range(x0.shape[0]):
+        share = x0[i] - alpha[i]
+        is_faint = share < _FAINT * tolerance and abs(x0[i] - x1[i]) < _AT_REST * tolerance
+        is_fading = share < _FADING and share < 0.5 * (x2[i] - alpha[i])
+        if is_faint or is_fading:
+            gamma[active[i]] = x0[i]
+            if not is_fading:
+                for j in range(n_words):
+                    held[j] += np.float32(theta[i]) * topic_word[i, j]
+            continue
+        if n_kept < i:
+            active[n_kept], alpha[n_kept], x0[n_kept] = active[i], alpha[i], x0[i]
+            for j in range(n_words):
+                topic_word[n_kept, j] = topic_word[i, j]
+        n_kept += 1
+    return n_kept
+
+
+@kernel
+def copy_topics(
+    active: NDArray[np.int64], words: Ints, weights: HalvedWeights, topic_word: Floats32
+) -> None:
+    """Fill `topic_word` (A, n) with the weights of the first A topics of `active`, by topic."""
+    n_active, n_words = topic_word.shape
+    in_fours = n_words // 4 * 4
+    high, low = weights
+    for j in range(0, in_fours, 4):
+        w0, w1, w2, w3 = words[j], words[j + 1], words[j + 2], words[j + 3]
+        for i in range(n_active):
+            k = active[i]
+            row = topic_word[i]
+            row[j] = from_halves(high[w0, k], low[w0, k])
+            row[j + 1] = from_halves(high[w1, k], low[w1, k])
+            row[j + 2] = from_halves(high[w2, k], low[w2, k])
+            row[j + 3] = from_halves(high[w3, k], low[w3, k])
+    for j in range(in_fours, n_words):
+        for i in range(n_active):
+            topic_word[i, j] = from_halves(high[words[j], active[i]], low[words[j], active[i]])
+
+
+@kernel
+def iterate_once(
+    topic_word: Floats32,
+    held: Floats32,
+    counts: Floats32,
+    alpha: Floats,
+    gamma: Floats,
+    theta: Floats,
+    ratio: Floats32,
+    total: Floats32,
+    updated: Floats,
+) -> bool:
+    """Fill `updated` (A,) with α_k + t_k Σ_w n_w b_kw / norm_w, t = exp ψ(γ).
+    `topic_word` b is (A, n), and norms include `held` (n,). Fills `theta`, `ratio` (n,) with
+    n_w / norm_w and `total` as well. Returns whether float32 suffices.
+    """
+    n_topics, n_words = topic_word.shape
+    exp_digamma(gamma, theta[:n_topics])
+    mix_copies(topic_word, theta, held, ratio)
+    least = np.float32(1.0)
+    for j in range(n_words):
+        least = min(least, ratio[j])
+    if least < _LEAST_NORM:
+        return False
+    for j in range(n_words):
+        ratio[j] = counts[j] / ratio[j]
+    sum_copies(topic_word, ratio, total)
+    for i in range(n_topics):
+        updated[i] = alpha[i] + theta[i] * total[i]
+    return True
+
+
+@kernel
+def mix_copies(topic_word: Floats32, theta: Floats, held: Floats32, norm: Floats32) -> None:
+    """Fill `norm` (n,) with held_w + Σ_i t_i b_iw, b in float32 (see `sum_over_topics`)."""
+    n_topics, n_words = topic_word.shape
+    in_fours = n_topics // 4 * 4
+    for j in range(n_words):
+        norm[j] = held[j]
+    for i in range(0, in_fours, 4):
+        b0, b1, b2, b3 = topic_word[i], topic_word[i + 1], topic_word[i + 2], topic_word[i + 3]
+        t0, t1 = np.float32(theta[i]), np.float32(theta[i + 1])
+        t2, t3 = np.float32(theta[i + 2]), np.float32(theta[i + 3])
+        for j in range(n_words):
+            norm[j] += t0 * b0[j] + t1 * b1[j] + t2 * b2[j] + t3 * b3[j]
+    for i in range(in_fours, n_topics):
+        b, t = topic_word[i], np.float32(theta[i])
+        for j in range(n_words):
+            norm[j] += t * b[j]
+
+
+@kernel
+def sum_copies(topic_word: Floats32, ratio: Floats32, total: Floats32) -> None:
+    """Fill `total` with Σ_w ratio_w b_iw, b (A, n) in float32 (see `sum_by_topic`)."""
+    n_topics, n_words = topic_word.shape
+    in_fours = n_topics // 4 * 4
+    for i in range(0, in_fours, 4):
+        b0, b1, b2, b3 = topic_word[i], topic_word[i + 1], topic_word[i + 2], topic_word[i + 3]
+        total0 = total1 = total2 = total3 = np.float32(0.0)
+        for j in range(n_words):
+            total0 += ratio[j] * b0[j]
+            total1 += ratio[j] * b1[j]
+            total2 += ratio[j] * b2[j]
+            total3 += ratio[j] * b3[j]
+        total[i], total[i + 1], total[i + 2], total[i + 3] = total0, total1, total2, total3
+    for i in range(in_fours, n_topics):
+        b = topic_word[i]
+        total_i = np.float32(0.0)
+        for j in range(n_words):
+            total_i += ratio[j] * b[j]
+        total[i] = total_i
+
+
+@kernel
+def distance(a: Floats, b: Floats) -> float:
+    """Return Σ |a - b|."""
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += abs(a[i] - b[i])
+    return total
+
+
+@kernel
+def extrapolate(alpha: Floats, x0: Floats, x1: Floats, x2: Floats) -> None:
+    """Overwrite `x1` (A,) with the extrapolation of x0, x1 and x2, each an iteration of the last.
+
+    With r = x1 - x0 and v = (x2 - x1) - r that is x0 + 2 s r + s² v, s = |r| / |v| but at least 1
+    (Varadhan & Roland 2008, eq. 9 and scheme S3). A topic keeps a tenth of its share of x2.
+    """
+    of_r = of_v = 0.0
+    for i in range(x0.shape[0]):
+        r = x1[i] - x0[i]
+        v = (x2[i] - x1[i]) - r
+        of_r += r * r
+        of_v += v * v
+    s = max(1.0, np.sqrt(of_r / of_v)) if of_v > 0.0 else 1.0
+    for i in range(x0.shape[0]):
+        r = x1[i] - x0[i]
+        v = (x2[i] - x1[i]) - r
+        lowest = alpha[i] + _LEAST_SHARE * (x2[i] - alpha[i])
+        x1[i] = max(lowest, x0[i] + 2.0 * s * r + s * s * v)
