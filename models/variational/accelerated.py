@@ -224,17 +224,19 @@ def settle(
     n_topics = gamma.shape[0]
     theta = np.empty(n_topics)
     waiting, x, t = np.empty(n_topics, dtype=np.int64), np.empty(n_topics), np.empty(n_topics)
-    n_waiting, n_woken, change = 0, 0, 0.0
+    n_waiting, n_woken, change, changes = 0, 0, 0.0, np.zeros(n_topics)
     exp_digamma(gamma, theta)
     for k in range(n_topics):
         if out[k]:
             held, before = theta[k] * total[k], gamma[k] - alpha[k]
             gamma[k] = alpha[k] + held
             if held <= _FAINT * tolerance:
-                change += abs(held - min(before, _FAINT * tolerance))
+                changes[k] = abs(held - min(before, _FAINT * tolerance))
             else:
                 waiting[n_waiting] = k
                 n_waiting += 1
+    for k in range(n_topics):
+        change += changes[k]
     for _ in range(_SETTLING):
         if not n_waiting:
             break

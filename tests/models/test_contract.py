@@ -497,8 +497,8 @@ def test_what_all_families_answer_to(family):
     assert_array_equal(model.top_words(2)[:, 0], model.topic_word.argmax(axis=1))
     order = np.array([4, 0, 3, 5, 1, 2])
     moved, counts = model.with_words(order), documents()
-    assert_allclose(
-        moved.proportions(counts[:, order]), model.proportions(counts), rtol=1e-9, atol=1e-12
+    assert_allclose(  # sums over words are in another order, in single precision
+        moved.proportions(counts[:, order]), model.proportions(counts), rtol=1e-6, atol=1e-9
     )
     again = moved.with_words(np.argsort(order))
     for name, array in arrays_of(model).items():

@@ -12,6 +12,8 @@ from models.kernel import kernel
 
 ROOT = Path(__file__).parents[2]
 SEQUENTIAL = {
+    "_log_put_in": "each step needs the counts of the one before",
+    "_put_back": "each step needs the counts of the one before",
     "add_token": "whole numbers",
     "add_token_of_two": "a sum of two terms, not over the loop",
     "resample_multinomial": "each sum so far is stored",

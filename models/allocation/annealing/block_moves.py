@@ -202,6 +202,11 @@ def _put_back(
     before: Ints32,
     rng: np.random.Generator,
 ) -> int:
+    """Take `tokens` out and put them back in random order, each with a or b by its conditional.
+
+    Mutates `counts` and `values`, and `tokens` and `before` as room to work. Accepted or undone by
+    Metropolis and Hastings; returns 1 or 0.
+    """
     n_tokens = tokens.shape[0]
     for n in range(n_tokens - 1, 0, -1):
         m = int(rng.integers(0, n + 1))
