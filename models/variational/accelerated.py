@@ -224,7 +224,7 @@ def settle(
     n_topics = gamma.shape[0]
     theta = np.empty(n_topics)
     waiting, x, t = np.empty(n_topics, dtype=np.int64), np.empty(n_topics), np.empty(n_topics)
-    n_waiting, n_woken, change, changes = 0, 0, 0.0, np.zeros(n_topics)
+    n_waiting, n_woken, changes = 0, 0, np.zeros(n_topics)
     exp_digamma(gamma, theta)
     for k in range(n_topics):
         if out[k]:
@@ -235,8 +235,7 @@ def settle(
             else:
                 waiting[n_waiting] = k
                 n_waiting += 1
-    for k in range(n_topics):
-        change += changes[k]
+    change = changes.sum()
     for _ in range(_SETTLING):
         if not n_waiting:
             break
