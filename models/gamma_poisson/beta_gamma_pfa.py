@@ -88,7 +88,7 @@ class BetaGammaPFA(CollapsedGibbs):
     def topics_(self) -> GammaPoissonTopics:
         """Topics (K, V), r and p (K,) averaged over samples; before the first, the present ones."""
         check_is_fitted(self, "state_")
-        return mean_gamma_poisson(self.state_, self._sweeps)
+        return mean_gamma_poisson(self.state_, self._sweeps.word_topic_weight)
 
     @property
     def n_active_topics_(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from models.gamma_poisson.topics import GammaPoissonTopics
 from models.gibbs.state import GibbsLDAState
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from models.arrays import Floats
-    from models.gibbs.sweep import GibbsSweeps
 
 MIN_PROBABILITY = 1e-12
 """Minimum distance of probabilities from 0 and 1, which a Beta variate can reach by rounding."""
@@ -41,20 +42,21 @@ class BetaGammaPFAState(GibbsLDAState):
         self.weight_sum += weight
 
 
-def mean_gamma_poisson(state: BetaGammaPFAState, sweeps: GibbsSweeps) -> GammaPoissonTopics:
+def mean_gamma_poisson(
+    state: BetaGammaPFAState, word_topic_weight: NDArray[Any]
+) -> GammaPoissonTopics:
     """Topics, r and mean counts averaged over the samples; before the first, the present ones.
 
-    p makes a document's mean count of a
+    `word_topic_weight` (V, K) is that of `GibbsSweeps`. p makes a document's mean count of a
     topic, r p / (1 - p), that of the samples. (Their own r p / (1 - p) cannot be averaged: its mean
     is infinite for a topic of few documents.)
     """
     if not state.n_samples:
-        weight = (sweeps.n_wk + state.eta[:, None]).T
         shape, probability = state.alpha, state.probability
     else:
-        weight = state.topic_word_total.T.astype(np.float64)
         shape = state.shape_sum / state.weight_sum
         probability = state.mean_count_sum / (state.mean_count_sum + state.shape_sum)
+    weight = word_topic_weight.T.astype(np.float64)
     topic_word = weight / weight.sum(axis=1, keepdims=True)
     return GammaPoissonTopics(
         topic_word, shape, np.clip(probability, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)

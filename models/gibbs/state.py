@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.lda.topics import LDATopics
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from models.arrays import Bools, Floats, Ints32
-    from models.gibbs.sweep import GibbsSweeps
     from models.gibbs.tokens import Tokens
 
 SAMPLERS = ("exact-dense", "exact-sparse", "parallel-dense", "parallel-sparse")
@@ -68,12 +65,6 @@ class GibbsLDAStep:
     n_documents: int  #: Documents visited so far, counted once a sweep.
     n_passes: float  #: Sweeps, by the name in `OnlineLDAStep`.
     n_samples: int  #: Samples that `topics_` averages.
-
-
-def mean_topics(state: GibbsLDAState, sweeps: GibbsSweeps) -> LDATopics:
-    """Return topics averaged over the samples so far; before any, those of the assignment."""
-    total = state.topic_word_total if state.n_samples else sweeps.n_wk + state.eta[:, None]
-    return LDATopics.from_weights(total.T, state.alpha)
 
 
 def check_state(state: GibbsLDAState, tokens: Tokens, n_words: int, n_topics: int) -> None:

@@ -7,7 +7,10 @@ done, an approximation of K numbers that change little in that time. (In AD-LDA,
 Smyth & Welling 2009, the words' counts are out of date as well.)
 """
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from models.arrays import Ints, Ints32
 from models.gibbs.dense import (
@@ -84,6 +87,12 @@ class GibbsSweeps:
             self._n_threads,
         )
         return n_wk
+
+    @property
+    def word_topic_weight(self) -> NDArray[Any]:
+        """(V, K), weights of words in topics by samples; before the first, by the assignment."""
+        state = self._state
+        return state.topic_word_total if state.n_samples else self.n_wk + state.eta[:, None]
 
     def sweep(self) -> None:
         """Resample every token once."""

@@ -14,7 +14,7 @@ from models.dirichlet_prior import check_priors, prior_vector
 from models.gibbs.collapsed_gibbs import DENSE_UP_TO, CollapsedGibbs
 from models.gibbs.minka import asymmetric_prior, symmetric_prior
 from models.gibbs.start import online_start, random_start, topics_given
-from models.gibbs.state import GibbsLDAState, mean_topics
+from models.gibbs.state import GibbsLDAState
 from models.gibbs.tokens import Tokens, tokens_of
 from models.lda.gibbs_stream import (
     FADING,
@@ -26,12 +26,12 @@ from models.lda.gibbs_stream import (
     TokenTopics,
     by_document,
 )
+from models.lda.topics import LDATopics
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from models.arrays import Ints, Ints32
-    from models.lda.topics import LDATopics
 
 
 class _Stream(NamedTuple):
@@ -286,7 +286,7 @@ class GibbsLDA(CollapsedGibbs):
     def topics_(self) -> LDATopics:
         """Topics averaged over samples, before the first the present ones; and alpha."""
         check_is_fitted(self, "state_")
-        return mean_topics(self.state_, self._sweeps)
+        return LDATopics.from_weights(self._sweeps.word_topic_weight.T, self.state_.alpha)
 
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
