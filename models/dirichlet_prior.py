@@ -64,3 +64,11 @@ def check_priors(alpha: object, eta: object, n_topics: int) -> None:
         raise ValueError('eta = "asymmetric" would prefer the first words of the vocabulary')
     if isinstance(eta, str) or np.ndim(eta) == 0:  # type: ignore[arg-type]
         prior_vector(eta, 1, "eta")
+
+
+def check_growth(growing_vocabulary: object, eta: object) -> None:
+    """Raise if `growing_vocabulary` is no bool, or new words would have no prior."""
+    if not isinstance(growing_vocabulary, bool | np.bool_):
+        raise TypeError(f"growing_vocabulary must be True or False, found {growing_vocabulary!r}")
+    if growing_vocabulary and not (isinstance(eta, str) or np.ndim(eta) == 0):  # type: ignore[arg-type]
+        raise ValueError("eta must be one number if growing_vocabulary: new words have no other")

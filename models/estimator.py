@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -112,6 +113,30 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             dtype=[np.float64, np.int32, np.int64, np.float32],  # the first is for all others
         )
         return canonical_counts(sparse.csr_array(counts), type(self).__name__)
+
+    def _check_stream_counts(self, X: Any, *, may_grow: bool) -> sparse.csr_array:
+        """Return `X` as `_check_counts`; with `may_grow` it may have more columns than before.
+        Columns are then appended to those of earlier calls: `n_features_in_` and, of a data frame,
+        `feature_names_in_` become those of `X`. Raises ValueError as `_check_counts`, and if names
+        of earlier columns have changed.
+        """
+        if not may_grow:
+            return self._check_counts(X, reset=False)
+        wider = copy.copy(self)
+        counts = wider._check_counts(X, reset=True)
+        n_words = self.n_features_in_
+        if counts.shape[1] <= n_words:
+            return self._check_counts(X, reset=False)
+        if hasattr(self, "feature_names_in_"):
+            names = getattr(wider, "feature_names_in_", None)
+            if names is None or list(names[:n_words]) != list(self.feature_names_in_):
+                raise ValueError(
+                    f"X has {counts.shape[1]} features, of which the first {n_words} must have the "
+                    "names of earlier calls, in their order: append new words at the end"
+                )
+            self.feature_names_in_ = names
+        self.n_features_in_ = counts.shape[1]
+        return counts
 
 
 class CompletingEstimator(TopicEstimator):

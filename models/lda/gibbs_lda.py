@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from models.counts import whole_numbers
-from models.dirichlet_prior import check_priors, prior_vector
+from models.dirichlet_prior import check_growth, check_priors, prior_vector
 from models.gibbs.collapsed_gibbs import DENSE_UP_TO, CollapsedGibbs
 from models.gibbs.minka import asymmetric_prior, symmetric_prior
 from models.gibbs.start import online_start, random_start, topics_given
@@ -25,6 +25,7 @@ from models.lda.gibbs_stream import (
     RESTART_SHARE,
     TokenTopics,
     by_document,
+    with_more_words,
 )
 from models.lda.topics import LDATopics
 
@@ -101,6 +102,11 @@ class GibbsLDA(CollapsedGibbs):
         Words in the counts of topics. All others, the most frequent of the first data seen, are
         frozen (Aldebakel et al. 2022): their tokens have topics, but n_kw stays 0 and φ_kw at its
         prior.
+    growing_vocabulary : bool
+        Whether a call of `partial_fit` may have more words than the one before. New words are
+        appended: earlier columns keep their order. A new word has no tokens yet and the others'
+        eta, so that Σ eta grows. `eta` must not be an array; "symmetric" is by the words of the
+        first call. `transform`, `score` and `topics_` have the words of the last call.
     random_state : int, numpy Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
     n_jobs : int, optional
@@ -119,6 +125,7 @@ class GibbsLDA(CollapsedGibbs):
     thinning: int = 1
     prior_interval: int = 2
     word_budget: int | None = None
+    growing_vocabulary: bool = False
     random_state: Any = None
     n_jobs: int | None = None
 
@@ -134,25 +141,26 @@ class GibbsLDA(CollapsedGibbs):
         averages the samples since the last start. A repeated document counts as a new one. Priors
         are learned in calls that visit at least 10 documents for each topic. To save a stream,
         pickle the estimator: the state alone has only the documents of the last call. Raises
-        ValueError as `fit`, and if `X` has not as many words as the first call's.
+        ValueError as `fit`, and if `X` has not as many words as earlier calls; with
+        `growing_vocabulary`, if it has fewer.
         """
         if not hasattr(self, "state_"):
             return self.fit(X, y)
         self.check_settings()
         last = self.state_
-        seed = [last.seed, 6, last.n_batches + 1]
-        counts = whole_numbers(self._check_counts(X, reset=False), seed)
         if len(last.alpha) != self.n_topics:
             raise ValueError(
                 f"the model has learned {len(last.alpha)} topics, and n_topics is {self.n_topics}: "
                 "set it back, or begin with fit"
             )
         earlier = self._remembered()
-        n_docs = earlier.n_docs + counts.shape[0]
-        n_started = self._stream.n_started
-        is_due = n_started and n_docs >= RESTART_GROWTH * n_started
         before = dict(self.__dict__)
         try:
+            counts = self._check_stream_counts(X, may_grow=self.growing_vocabulary)
+            counts = whole_numbers(counts, [last.seed, 6, last.n_batches + 1])
+            n_docs = earlier.n_docs + counts.shape[0]
+            n_started = self._stream.n_started
+            is_due = n_started and n_docs >= RESTART_GROWTH * n_started
             if is_due and n_docs <= MAX_REMEMBERED and self.start == "online":
                 self._restart(earlier, counts)
             else:
@@ -186,7 +194,7 @@ class GibbsLDA(CollapsedGibbs):
 
     def _restart(self, earlier: TokenTopics, new: sparse.csr_array) -> None:
         """Sample the topics of earlier documents and new ones (n, V) from a warm start."""
-        last = self.state_
+        last, n_wk = with_more_words(self.state_, self._sweeps.n_wk, new.shape[1])
         every = earlier.counts(np.arange(earlier.n_docs), new.shape[1])
         counts = sparse.csr_array(sparse.vstack([every, new], "csr"))
         tokens = tokens_of(counts)
@@ -200,7 +208,7 @@ class GibbsLDA(CollapsedGibbs):
                 self.word_budget,
                 last.seed,
                 self.n_jobs,
-                (self._sweeps.n_wk, last.frozen),
+                (n_wk, last.frozen),
             ),
             n_wk_before=np.zeros((0, self.n_topics), np.int32),
             topic_word_sum=np.zeros((0, self.n_topics), np.float32),
@@ -217,8 +225,9 @@ class GibbsLDA(CollapsedGibbs):
 
     def _add_documents(self, earlier: TokenTopics, new: sparse.csr_array) -> None:
         """Sample the topics of new documents (n, V) and of random earlier ones."""
-        last, stream, n_new = self.state_, self._stream, new.shape[0]
-        n_batches, n_words = last.n_batches + 1, new.shape[1]
+        (n_new, n_words), stream = new.shape, self._stream
+        last, n_wk = with_more_words(self.state_, self._sweeps.n_wk, n_words)
+        n_batches = last.n_batches + 1
         rng = np.random.default_rng([last.seed, 5, n_batches])
         n_visits = self.n_iter * n_new
         n_chosen = min(earlier.n_docs, max(0, n_visits // MIN_SWEEPS - n_new))
@@ -227,8 +236,7 @@ class GibbsLDA(CollapsedGibbs):
 
         counts = sparse.csr_array(sparse.vstack([earlier.counts(chosen, n_words), new], "csr"))
         tokens = tokens_of(counts)
-        n_wk = self._sweeps.n_wk
-        topics = self._topics_of_new(new, n_wk, rng)
+        topics = self._topics_of_new(new, last, n_wk, rng)
         places = earlier.positions(chosen)
         topic_of = np.empty(len(tokens.doc_of), dtype=np.uint16)
         topic_of[by_document(tokens)] = np.concatenate((earlier.topic_of[places], topics))
@@ -259,10 +267,10 @@ class GibbsLDA(CollapsedGibbs):
         self._stream = _Stream(state, n_started, n_docs, earlier, chosen)
 
     def _topics_of_new(
-        self, new: sparse.csr_array, n_wk: Ints32, rng: np.random.Generator
+        self, new: sparse.csr_array, state: GibbsLDAState, n_wk: Ints32, rng: np.random.Generator
     ) -> NDArray[np.uint16]:
         """Return first topics (n_tokens,) of new documents (n, V), by document and word."""
-        tokens, state = tokens_of(new), self.state_
+        tokens = tokens_of(new)
         if self.start == "random":
             return random_start(len(tokens.doc_of), self.n_topics, rng)
         weight = n_wk + state.eta[:, None]
@@ -296,6 +304,7 @@ class GibbsLDA(CollapsedGibbs):
             if isinstance(setting := getattr(self, name), str) and setting == "learned":
                 raise ValueError(f'{name} = "learned": give where to start, and learn_priors')
         check_priors(self.alpha, self.eta, self.n_topics)
+        check_growth(self.growing_vocabulary, self.eta)
         is_one_number = isinstance(self.eta, str) or np.ndim(self.eta) == 0
         if self.learn_priors in {"eta", "both"} and not is_one_number:
             raise ValueError("eta must be a number to be learned, found an array")

@@ -5,13 +5,15 @@ few documents. So earlier documents are resampled with new ones (rejuvenation; C
 Griffiths 2009), and a warm start from all of them follows each growth of their number by a half.
 """
 
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from models.arrays import Bools, Ints, Ints32
+from models.gibbs.state import GibbsLDAState
 from models.gibbs.tokens import Tokens
 
 MAX_REMEMBERED = 100_000
@@ -83,6 +85,37 @@ class TokenTopics(NamedTuple):
         cell = words.astype(np.int64) * n_topics + topics
         n_wk = np.bincount(cell[~frozen[words]], minlength=shape[0] * shape[1])
         return n_wk.reshape(shape).astype(np.int32)
+
+
+def with_more_words(
+    state: GibbsLDAState, n_wk: Ints32, n_words: int
+) -> tuple[GibbsLDAState, Ints32]:
+    """Return the state and its counts n_wk (V, K) with words appended up to `n_words`.
+
+    A new word has no tokens and the last word's eta. In the average of topics it gets what it would
+    have had in a sample of the present counts, eta / (n_k + Σ eta); the other words get the rest.
+    """
+    n_new, n_topics = n_words - len(state.eta), len(state.alpha)
+    if not n_new:
+        return state, n_wk
+
+    def padded(array: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate((array, np.zeros((n_new, *array.shape[1:]), array.dtype)))
+
+    eta = np.append(state.eta, np.full(n_new, state.eta[-1]))
+    average = state.topic_word_sum
+    if len(average):
+        share = eta[-1] / (n_wk.sum(axis=0, dtype=np.int64) + eta.sum())
+        new = np.tile((average.sum(axis=0) * share).astype(np.float32), (n_new, 1))
+        average = np.concatenate((average * (1.0 - n_new * share).astype(np.float32), new))
+    before = state.n_wk_before
+    return replace(
+        state,
+        n_wk_before=padded(before) if len(before) else before,
+        topic_word_sum=average,
+        eta=eta,
+        frozen=padded(state.frozen),
+    ), padded(n_wk)
 
 
 def by_document(tokens: Tokens) -> Ints:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from corpora.row_blocks import taken_rows, total_of
 from models.checks import check_number
 from models.counts import frozen_words
-from models.dirichlet_prior import check_priors, prior_vector
+from models.dirichlet_prior import check_growth, check_priors, prior_vector
 from models.estimator import CompletingEstimator
 from models.family import Schedule
 from models.lda.bound import document_bound, topic_bound
@@ -103,6 +103,12 @@ class OnlineLDA(CompletingEstimator):
     word_budget : int, optional
         Words with parameters. All others, the most frequent of the first data seen, are frozen:
         they keep λ = eta after every step, while data and likelihood are unchanged.
+    growing_vocabulary : bool
+        Whether a call of `partial_fit` may have more words than the one before. New words are
+        appended: earlier columns keep their order. A new word starts at λ = eta, so that Σ eta
+        grows; until the first full batch it starts as all words do. `eta` must not be an array;
+        "symmetric" and "learned" are by the words of the first call. `transform`, `score` and
+        `topics_` have the words of the last call. A learned state takes 8·K bytes a word.
     staleness : int
         Number of earlier batches, at most, that the topics in a batch's E-step lack, in `fit`. With
         0 they lack none. With s > 0 the E-steps of s + 1 batches can run at the same time (see
@@ -126,6 +132,7 @@ class OnlineLDA(CompletingEstimator):
     n_passes: int = 5
     total_documents: int | None = None
     word_budget: int | None = None
+    growing_vocabulary: bool = False
     staleness: int = 0
     random_state: Any = None
     n_jobs: int | None = None
@@ -231,16 +238,17 @@ class OnlineLDA(CompletingEstimator):
         The result depends little on how the stream is cut into calls: more documents than
         `batch_size` are split into batches, and fewer make a part of a step. Before the first full
         batch, all E-steps use the topics at the start: otherwise a few documents would determine
-        the topics. Raises ValueError as `fit`, and if `X` has not as many words as the first
-        call's.
+        the topics. Raises ValueError as `fit`, and if `X` has not as many words as earlier calls;
+        with `growing_vocabulary`, if it has fewer.
         """
         del y
         self.check_settings()
-        started = hasattr(self, "state_")
-        counts = self._check_counts(X, reset=not started)
-        if started:
-            self._check_state(self.state_, counts.shape[1])
+        if hasattr(self, "state_"):
+            self._check_state(self.state_, self.n_features_in_)
+            counts = self._check_stream_counts(X, may_grow=self.growing_vocabulary)
+            self._append_words(counts.shape[1] - len(self.state_.eta))
         else:
+            counts = self._check_counts(X, reset=True)
             self._start(counts, None)
         state, first = self.state_, 0
         while first < counts.shape[0]:
@@ -352,6 +360,7 @@ class OnlineLDA(CompletingEstimator):
             if not 0 <= value < float("inf"):
                 raise ValueError(f"{name} must be finite and not negative, found {value}")
         check_priors(self.alpha, self.eta, self.n_topics)
+        check_growth(self.growing_vocabulary, self.eta)
         effective_n_jobs(self.n_jobs)
 
     def _start(self, counts: sparse.csr_array, state: OnlineLDAState | None) -> None:
@@ -368,9 +377,7 @@ class OnlineLDA(CompletingEstimator):
         """Return the state before the first step: topics drawn by the seed."""
         n_words = len(frozen)
         eta = prior_vector(self.eta, n_words, "eta")
-        # λ starts as Gamma(100, 0.01) draws, as in Hoffman's onlineldavb.
-        rng = np.random.default_rng([seed, 0])
-        excess = rng.gamma(100.0, 0.01, size=(n_words, self.n_topics)) - eta[:, None]
+        excess = self._start_of_words(n_words, seed) - eta[:, None]
         return OnlineLDAState(
             excess=excess,
             scale=1.0,
@@ -384,6 +391,13 @@ class OnlineLDA(CompletingEstimator):
             is_started=False,
         )
 
+    def _start_of_words(self, n_words: int, seed: int) -> Floats:
+        """Return the λ (V, K) of the first state: Gamma(100, 0.01) draws, as in Hoffman's
+        onlineldavb. A word's draws do not depend on the number of words.
+        """
+        rng = np.random.default_rng([seed, 0])
+        return rng.gamma(100.0, 0.01, size=(n_words, self.n_topics))
+
     def _check_state(self, state: OnlineLDAState, n_words: int) -> None:
         if state.excess.shape != (n_words, self.n_topics):
             raise ValueError(
@@ -391,10 +405,24 @@ class OnlineLDA(CompletingEstimator):
                 f"words, the model has n_topics = {self.n_topics} and the data {n_words} words"
             )
 
+    def _append_words(self, n_new: int) -> None:
+        """Append words to the state: at the prior once topics have left their start, until then at
+        the values that they would have had if they had been there from the first call on.
+        """
+        if not n_new:
+            return
+        state, n_words = self.state_, len(self.state_.eta)
+        excess = np.zeros((n_new, self.n_topics))
+        if not state.is_started:
+            start = self._start_of_words(n_words + n_new, state.seed)
+            excess = start[n_words:] - state.eta[-1]
+        state.append_words(excess)
+
     def _topics_at_start(self) -> OnlineLDAState:
         """Return the first state again, cached while it is needed."""
         first: OnlineLDAState | None = getattr(self, "_first", None)
-        if first is None or first.seed != self.state_.seed:
+        n_words = len(self.state_.eta)
+        if first is None or first.seed != self.state_.seed or len(first.eta) != n_words:
             self._first = first = self._first_state(self.state_.frozen, self.state_.seed)
         return first
 

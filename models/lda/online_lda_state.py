@@ -60,6 +60,14 @@ class OnlineLDAState:
         self.excess, self.scale = np.where(self.frozen[:, None], 0.0, word_topic), 1.0
         self.excess_sum = self.excess.sum(axis=0)
 
+    def append_words(self, excess: Floats) -> None:
+        """Append words with the learned part `excess` (n, K) of λ and the last word's eta."""
+        n_new = len(excess)
+        self.excess = np.concatenate((self.excess, excess))
+        self.excess_sum = self.excess_sum + excess.sum(axis=0)
+        self.eta = np.append(self.eta, np.full(n_new, self.eta[-1]))
+        self.frozen = np.append(self.frozen, np.zeros(n_new, np.bool_))
+
     def topics(self) -> LDATopics:
         """Return the posterior mean topics and the current prior."""
         return LDATopics.from_weights(self.topic_word_dirichlet, self.alpha)
