@@ -1,4 +1,4 @@
-"""How well a stream with a drift is learned: perplexity of the next documents before they are learned.
+"""How well a stream with a drift is learned: perplexity of documents before they are learned.
 
     python -m benchmarks.drift [--stream simulated | articles] [--topics K] [--batches N]
         [--trainers NAME[:SETTING=VALUE,…] …] [--words growing | first | all]
@@ -6,13 +6,14 @@
 "simulated" is endless: topics turn into others, their shares rise and fall, and words appear
 until batch 50. "articles" are the 25,000 reference articles once, in an order in which subjects
 come and go: an article comes the sooner, the more the subjects of its time have to do with it.
-Both come 1,000 documents at a time. Columns are words in the order in which they appear.
+Both come 1,000 documents at a time. A word has a column once 5 documents of one batch have it.
 
-Each batch is scored by document completion on the words of earlier batches, and then learned by
-`partial_fit`. Perplexity is of the batches of each quarter of the stream. With `--words all` all
-columns are there from the first call on, with `first` only those of the first call ever are:
-other tokens are unknown, and not scored. Seconds are those of `partial_fit`, without the first call, which
-compiles. Memory is the process's resident set at the end of each quarter.
+Each batch is scored by document completion on the words that have columns by then, and then learned
+by `partial_fit`. Perplexity is of the batches of each quarter of the stream. With `--words all` the
+columns of all words are there from the first call on, but the same words are scored; with `first`
+only those of the first call ever are. Other tokens are unknown, and not scored. Seconds are those
+of `partial_fit` without the first call, which compiles. Memory is the process's resident set at the
+end of each quarter.
 """
 
 from __future__ import annotations
@@ -29,16 +30,17 @@ from scipy import sparse
 
 from benchmarks.reference_counts import reference_counts
 from evaluation import log_likelihood
-from models import GibbsLDA, OnlineLDA
+from models import GibbsLDA, LDATopics, OnlineLDA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
-BATCH = 1000
+BATCH, MIN_DOCUMENTS = 1000, 5
+"""Documents in a call, and those of one call that a word must be in to get a column."""
 SUBJECTS, TOUR = 20, 3.0
-"""Subjects of articles, and the log of the ratio of a subject's most and its mean share of a time."""
+"""Subjects of articles, and the logarithm of the largest weight of a subject at its time."""
 LENGTH, PERIOD, WORDS_UNTIL = 150, 100, 50
 """Of the simulated stream: tokens of a document, batches in which a topic turns into another, and
 batches in which words appear."""
@@ -96,28 +98,28 @@ def articles(seed: int = 0) -> Iterator[sparse.csr_array]:
         yield train[chosen]
 
 
-def by_appearance(batches: Iterable[sparse.csr_array]) -> Iterator[sparse.csr_array]:
-    """Number columns in the order in which their words appear, up to the last so far."""
-    place, n_seen = np.zeros(0, dtype=np.int64), 0
+def by_appearance(
+    batches: Iterable[sparse.csr_array],
+) -> Iterator[tuple[sparse.csr_array, int]]:
+    """Yield batches, and the number of their columns that words of the vocabulary have by then.
+    Words are numbered as they enter it; those that have not entered follow.
+    """
+    order, n_known = np.zeros(0, dtype=np.int64), 0
     for batch in batches:
-        if not len(place):
-            place = np.full(batch.shape[1], -1)
-        words = np.unique(batch.indices)
-        new = words[place[words] < 0]
-        place[new] = n_seen + np.arange(len(new))
-        n_seen += len(new)
-        shape = (batch.shape[0], n_seen)
-        counts = sparse.csr_array((batch.data, place[batch.indices], batch.indptr), shape=shape)
-        counts.sort_indices()
-        yield counts
+        if not len(order):
+            order = np.arange(batch.shape[1])
+        n_docs = np.bincount(batch.indices, minlength=batch.shape[1])[order[n_known:]]
+        order[n_known:] = order[n_known:][np.argsort(n_docs < MIN_DOCUMENTS, kind="stable")]
+        n_known += int((n_docs >= MIN_DOCUMENTS).sum())
+        yield batch[:, order], n_known
 
 
-def widened(counts: sparse.csr_array, n_words: int) -> sparse.csr_array:
-    """Return counts with columns appended, or left out, at the end."""
-    if n_words <= counts.shape[1]:
-        return counts[:, :n_words]
-    shape = (counts.shape[0], n_words)
-    return sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=shape)
+def only(counts: sparse.csr_array, n_words: int) -> sparse.csr_array:
+    """Return counts without the tokens of later columns."""
+    kept = counts.copy()
+    kept.data[kept.indices >= n_words] = 0
+    kept.eliminate_zeros()
+    return kept
 
 
 def resident() -> float:
@@ -142,26 +144,31 @@ def measure(trainer: str, arguments: argparse.Namespace) -> None:
     """Print what a trainer makes of the stream."""
     model = model_of(trainer, arguments.topics, arguments.seed)
     source = articles() if arguments.stream == "articles" else simulated()
-    n_all = {"articles": 10_337, "simulated": 8000}[arguments.stream]
     quarter = -(-arguments.batches // 4)
-    sums, seconds, n_seen, results = np.zeros(3), 0.0, 0, []
-    for t, batch in enumerate(islice(by_appearance(source), arguments.batches)):
+    sums, seconds, n_known, n_first, results = np.zeros(3), 0.0, 0, 0, []
+    for t, (batch, n_columns) in enumerate(islice(by_appearance(source), arguments.batches)):
         if t:
-            n_known = n_seen if arguments.words != "first" else model.n_features_in_
-            known = widened(batch, n_known)
+            scored = only(batch, n_first if arguments.words == "first" else n_known)
+            topics = model.topics_
+            n_words = min(n_known, topics.n_words)
+            of_known = LDATopics.from_weights(topics.topic_word[:, :n_words], topics.alpha)
             score = log_likelihood(
-                model, widened(known, model.n_features_in_), "completion", n_samples=1, random_state=t
+                of_known,
+                scored[:, :n_words],
+                "completion",
+                n_samples=1,
+                random_state=t,
+                n_jobs=2,
             )
-            scored = int(score.n_tokens.sum())
-            sums += float(score.log_likelihood.sum()), scored, 1.0 - known.sum() / batch.sum()
-        n_seen = batch.shape[1]
-        width = {"all": n_all, "first": model.n_features_in_ if t else n_seen}
+            n_tokens = float(score.n_tokens.sum())
+            sums += float(score.log_likelihood.sum()), n_tokens, 1.0 - scored.sum() / batch.sum()
+        n_known, n_first = n_columns, n_first or n_columns
         began = time.perf_counter()
-        model.partial_fit(widened(batch, width.get(arguments.words, n_seen)))
+        width = {"growing": n_known, "first": n_first, "all": batch.shape[1]}[arguments.words]
+        model.partial_fit(batch[:, :width])
         seconds += (time.perf_counter() - began) if t else 0.0
-        if t and (t % quarter == quarter - 1 or t == arguments.batches - 1):
-            n = t % quarter + (t >= quarter)
-            unknown = 100 * sums[2] / n
+        if t % quarter == quarter - 1 or t == arguments.batches - 1:
+            unknown = 100 * sums[2] / (t % quarter + (t >= quarter))
             results.append((np.exp(-sums[0] / sums[1]), unknown, resident()))
             sums[:] = 0.0
     milliseconds = 1e3 * seconds / (BATCH * (arguments.batches - 1))

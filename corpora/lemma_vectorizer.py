@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from corpora.articles.article import Article
 from corpora.counting import BagsOfBlock
+from corpora.errors import EmptyVocabularyError
 from corpora.tokens.annotate import annotate_articles
 from corpora.tokens.annotators import load_annotator
-from corpora.tokens.bigrams import Bigrams, PairsOfBlock
+from corpora.tokens.bigrams import DELIMITER, Bigrams, PairsOfBlock
 from corpora.tokens.block import BREAK, TokenBlock
 from corpora.tokens.model_choice import model_for_language
 from corpora.tokens.plain_annotator import PlainAnnotator
@@ -103,6 +105,25 @@ class LemmaVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         del y
         return self._output(self._counts(self._learn(raw_documents)))
 
+    def partial_fit(self, raw_documents: Iterable[str], y: object = None) -> Self:
+        """Append the new words of the next texts of a stream; the first call is `fit`.
+
+        A word is appended when it is in at least `min_df` of the texts of one call and at most the
+        share `max_df` of them, so give hundreds of texts at a time. Columns keep their order, and
+        new ones follow by the alphabet, until there are `max_features`. So do new bigrams: their
+        words are no longer counted alone where they are neighbours. Nothing else is remembered of
+        earlier texts. For trainers with `growing_vocabulary`. Raises errors as `fit`; later calls
+        need no words.
+        """
+        del y
+        self._learn_more(raw_documents)
+        return self
+
+    def partial_fit_transform(self, raw_documents: Iterable[str], y: object = None) -> Any:
+        """Return the counts of the texts after `partial_fit`; each text is annotated once."""
+        del y
+        return self._output(self._counts(self._learn_more(raw_documents)))
+
     def transform(self, raw_documents: Iterable[str]) -> Any:
         """Return the counts (n_texts, n_words) of the words of the vocabulary, CSR of int32.
 
@@ -141,6 +162,35 @@ class LemmaVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         joined = map(self.bigrams_.join, blocks)
         with _own_names():
             self.vocabulary_ = vocabulary_from(map(FrequenciesOfBlock(_always), joined), pruning)
+        return blocks
+
+    def _learn_more(self, raw_documents: Iterable[str]) -> list[TokenBlock]:
+        if not hasattr(self, "vocabulary_"):
+            return self._learn(raw_documents)
+        pruning = self._pruning()
+        blocks = list(self._annotated(raw_documents))
+        if pruning.keep_n is not None:
+            room = pruning.keep_n - len(self.vocabulary_)
+            if room <= 0:
+                return blocks
+            pruning = replace(pruning, keep_n=room)
+        known, earlier = frozenset(self.vocabulary_), self.bigrams_.scores
+        found = {**self._bigrams_of(blocks).scores, **earlier}
+        joined = map(Bigrams(found).join, blocks)
+        frequencies = map(FrequenciesOfBlock(_always), joined)
+        try:
+            new = vocabulary_from((each.without(known) for each in frequencies), pruning)
+        except EmptyVocabularyError:
+            return blocks
+        self.vocabulary_ += new
+        columns = known.union(new)
+        self.bigrams_ = Bigrams(
+            {
+                pair: score
+                for pair, score in found.items()
+                if pair in earlier or DELIMITER.join(pair) in columns
+            }
+        )
         return blocks
 
     def _bigrams_of(self, blocks: Iterable[TokenBlock]) -> Bigrams:

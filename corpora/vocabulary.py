@@ -1,7 +1,7 @@
 """Vocabulary by document frequency: words that are neither too rare nor in nearly all documents."""
 
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
@@ -73,6 +73,12 @@ class Frequencies(NamedTuple):
     words: tuple[str, ...]  # Different words of the training documents
     counts: NDArray[np.unsignedinteger]
     """(n_words,) training documents with each word, in the narrowest type."""
+
+    def without(self, known: Container[str]) -> "Frequencies":
+        """Return the frequencies of the words that are not in `known`."""
+        rest = np.array([word not in known for word in self.words], dtype=bool)
+        words = tuple(word for word in self.words if word not in known)
+        return self._replace(words=words, counts=self.counts[rest])
 
 
 @dataclass(frozen=True)

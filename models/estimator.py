@@ -105,14 +105,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Raises ValueError if `X` holds a negative count, NaN or infinity, or words of no earlier
         call.
         """
-        counts = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.int32, np.int64, np.float32],  # the first is for all others
-        )
-        return canonical_counts(sparse.csr_array(counts), type(self).__name__)
+        return _checked(self, X, reset=reset)
 
     def _check_stream_counts(self, X: Any, *, may_grow: bool) -> sparse.csr_array:
         """Return `X` as `_check_counts`; with `may_grow` it may have more columns than before.
@@ -123,7 +116,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if not may_grow:
             return self._check_counts(X, reset=False)
         wider = copy.copy(self)
-        counts = wider._check_counts(X, reset=True)
+        counts = _checked(wider, X, reset=True)
         n_words = self.n_features_in_
         if counts.shape[1] <= n_words:
             return self._check_counts(X, reset=False)
@@ -158,3 +151,15 @@ class CompletingEstimator(TopicEstimator):
         check_is_fitted(self, "state_")
         counts = whole_numbers(self._check_counts(X, reset=False), None)
         return score_per_word(self.topics_, counts, self.n_jobs)
+
+
+def _checked(estimator: TopicEstimator, X: Any, *, reset: bool) -> sparse.csr_array:
+    """Return `X` as `TopicEstimator._check_counts` says, of the columns of `estimator`."""
+    counts = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.int32, np.int64, np.float32],  # the first is for all others
+    )
+    return canonical_counts(sparse.csr_array(counts), type(estimator).__name__)

@@ -42,7 +42,7 @@ class _Stream(NamedTuple):
     """State after the last call; another state means that other data came since."""
     n_started: int
     """Documents at the last start; 0 if not all are remembered, and no start will follow."""
-    n_docs: int  # Documents so far
+    n_docs: int  # Documents so far, less those that have left the window
     documents: TokenTopics | None
     """Documents before the last call; None if the call had all remembered documents."""
     resampled: Ints | None  # (n,), those of them that the last call resampled, ascending
@@ -107,6 +107,10 @@ class GibbsLDA(CollapsedGibbs):
         appended: earlier columns keep their order. A new word has no tokens yet and the others'
         eta, so that Σ eta grows. `eta` must not be an array; "symmetric" is by the words of the
         first call. `transform`, `score` and `topics_` have the words of the last call.
+    window : int, optional
+        Documents that a stream remembers and learns from, those of the last call at least: a
+        document that leaves the window is taken out of the counts. For streams with a drift. By
+        default 100,000 are remembered, and earlier ones keep their last topics.
     random_state : int, numpy Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
     n_jobs : int, optional
@@ -126,6 +130,7 @@ class GibbsLDA(CollapsedGibbs):
     prior_interval: int = 2
     word_budget: int | None = None
     growing_vocabulary: bool = False
+    window: int | None = None
     random_state: Any = None
     n_jobs: int | None = None
 
@@ -133,9 +138,9 @@ class GibbsLDA(CollapsedGibbs):
         """Learn from the next documents of a stream, and resample earlier ones with them.
 
         A call visits `n_iter` times as many documents as are new: the new ones, from topics that
-        are probable under the present model, and random earlier ones out of the last 100,000, which
-        are remembered in 6 bytes for each token. When the number of documents has grown by a half
-        since the last start, and all are remembered, the call makes a warm start: a pass of
+        are probable under the present model, and random earlier ones out of the last 100,000, or of
+        the `window`, which are remembered in 6 bytes for each token. When their number has grown by
+        a half since the last start, and all are remembered, the call makes a warm start: a pass of
         `OnlineLDA` over all of them from the present topics, and `n_iter` / 2 sweeps. There is none
         if `start` is "random". `burn_in` holds for the first call and for warm starts. `topics_`
         averages the samples since the last start. A repeated document counts as a new one. Priors
@@ -158,17 +163,33 @@ class GibbsLDA(CollapsedGibbs):
         try:
             counts = self._check_stream_counts(X, may_grow=self.growing_vocabulary)
             counts = whole_numbers(counts, [last.seed, 6, last.n_batches + 1])
-            n_docs = earlier.n_docs + counts.shape[0]
-            n_started = self._stream.n_started
-            is_due = n_started and n_docs >= RESTART_GROWTH * n_started
-            if is_due and n_docs <= MAX_REMEMBERED and self.start == "online":
-                self._restart(earlier, counts)
-            else:
-                self._add_documents(earlier, counts)
+            self._learn_from(earlier, counts)
         except BaseException:  # usually an interrupt: undo the call
             self.__dict__.update(before)
             raise
         return self
+
+    def _learn_from(self, earlier: TokenTopics, new: sparse.csr_array) -> None:
+        """Forget documents that leave the window, and sample topics of new ones (n, V)."""
+        last, n_wk = with_more_words(self.state_, self._sweeps.n_wk, new.shape[1])
+        stream = self._stream
+        if self.window is not None:
+            n_forgotten = min(earlier.n_docs, max(0, earlier.n_docs + new.shape[0] - self.window))
+            rows = np.arange(n_forgotten)
+            n_wk = n_wk - earlier.word_topics(rows, last.frozen, self.n_topics)
+            earlier = earlier.after(n_forgotten)
+            stream = self._stream = stream._replace(n_docs=stream.n_docs - n_forgotten)
+        n_docs = earlier.n_docs + new.shape[0]
+        is_due = stream.n_started and n_docs >= RESTART_GROWTH * stream.n_started
+        if is_due and n_docs <= self._max_remembered and self.start == "online":
+            self._restart(earlier, new, last, n_wk)
+        else:
+            self._add_documents(earlier, new, last, n_wk)
+
+    @property
+    def _max_remembered(self) -> float:
+        """Number of documents beyond which the first are no longer remembered, but count."""
+        return MAX_REMEMBERED if self.window is None else np.inf
 
     def _remembered(self) -> TokenTopics:
         """Return earlier documents with their topics after the last call."""
@@ -190,11 +211,12 @@ class GibbsLDA(CollapsedGibbs):
             present.word_of[len(places) :],
             present.topic_of[len(places) :],
         )
-        return documents.followed_by(new)
+        return documents.followed_by(new, self._max_remembered)
 
-    def _restart(self, earlier: TokenTopics, new: sparse.csr_array) -> None:
+    def _restart(
+        self, earlier: TokenTopics, new: sparse.csr_array, last: GibbsLDAState, n_wk: Ints32
+    ) -> None:
         """Sample the topics of earlier documents and new ones (n, V) from a warm start."""
-        last, n_wk = with_more_words(self.state_, self._sweeps.n_wk, new.shape[1])
         every = earlier.counts(np.arange(earlier.n_docs), new.shape[1])
         counts = sparse.csr_array(sparse.vstack([every, new], "csr"))
         tokens = tokens_of(counts)
@@ -223,10 +245,11 @@ class GibbsLDA(CollapsedGibbs):
         n_docs = counts.shape[0]
         self._stream = _Stream(state, n_docs, n_docs, None, None)
 
-    def _add_documents(self, earlier: TokenTopics, new: sparse.csr_array) -> None:
+    def _add_documents(
+        self, earlier: TokenTopics, new: sparse.csr_array, last: GibbsLDAState, n_wk: Ints32
+    ) -> None:
         """Sample the topics of new documents (n, V) and of random earlier ones."""
         (n_new, n_words), stream = new.shape, self._stream
-        last, n_wk = with_more_words(self.state_, self._sweeps.n_wk, n_words)
         n_batches = last.n_batches + 1
         rng = np.random.default_rng([last.seed, 5, n_batches])
         n_visits = self.n_iter * n_new
@@ -263,7 +286,7 @@ class GibbsLDA(CollapsedGibbs):
                 average / average.sum(axis=0)
             )
             state.n_samples += n_samples
-        n_started = stream.n_started if n_docs <= MAX_REMEMBERED else 0
+        n_started = stream.n_started if n_docs <= self._max_remembered else 0
         self._stream = _Stream(state, n_started, n_docs, earlier, chosen)
 
     def _topics_of_new(
@@ -299,6 +322,7 @@ class GibbsLDA(CollapsedGibbs):
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
         super().check_settings()
+        self._check_integers({"window": 1}, ("window",))
         self._check_choice("learn_priors", ("alpha", "eta", "both", "none"))
         for name in ("alpha", "eta"):
             if isinstance(setting := getattr(self, name), str) and setting == "learned":

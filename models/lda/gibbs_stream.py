@@ -17,7 +17,7 @@ from models.gibbs.state import GibbsLDAState
 from models.gibbs.tokens import Tokens
 
 MAX_REMEMBERED = 100_000
-"""Number of last documents that are remembered; topics of earlier ones stay fixed."""
+"""Number of last documents that are remembered without a window; topics of earlier ones stay."""
 RESTART_GROWTH = 1.5  # Documents at a warm start, as a multiple of those at the last start
 RESTART_SHARE = 0.5  # Sweeps after a warm start, as a share of `n_iter`
 MIN_SWEEPS = 5
@@ -64,16 +64,19 @@ class TokenTopics(NamedTuple):
         counts.sum_duplicates()
         return counts
 
-    def followed_by(self, others: "TokenTopics") -> "TokenTopics":
-        """Return the last `MAX_REMEMBERED` of these documents and then `others`."""
-        start = np.concatenate((self.start, self.start[-1] + others.start[1:]))
-        dropped = max(0, len(start) - 1 - MAX_REMEMBERED)
-        first = start[dropped]
-        return TokenTopics(
-            start[dropped:] - first,
-            np.concatenate((self.word_of, others.word_of))[first:],
-            np.concatenate((self.topic_of, others.topic_of))[first:],
+    def followed_by(self, others: "TokenTopics", most: float) -> "TokenTopics":
+        """Return the last `most` of these documents and then `others`."""
+        both = TokenTopics(
+            np.concatenate((self.start, self.start[-1] + others.start[1:])),
+            np.concatenate((self.word_of, others.word_of)),
+            np.concatenate((self.topic_of, others.topic_of)),
         )
+        return both.after(int(max(0, both.n_docs - most)))
+
+    def after(self, n_docs: int) -> "TokenTopics":
+        """Return the documents after the first `n_docs`, sharing memory."""
+        first = self.start[n_docs]
+        return TokenTopics(self.start[n_docs:] - first, self.word_of[first:], self.topic_of[first:])
 
     def word_topics(self, rows: Ints, frozen: Bools, n_topics: int) -> (
         Ints32
@@ -95,7 +98,7 @@ def with_more_words(
     A new word has no tokens and the last word's eta. In the average of topics it gets what it would
     have had in a sample of the present counts, eta / (n_k + Σ eta); the other words get the rest.
     """
-    n_new, n_topics = n_words - len(state.eta), len(state.alpha)
+    n_new = n_words - len(state.eta)
     if not n_new:
         return state, n_wk
 

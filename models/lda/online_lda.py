@@ -109,6 +109,11 @@ class OnlineLDA(CompletingEstimator):
         grows; until the first full batch it starts as all words do. `eta` must not be an array;
         "symmetric" and "learned" are by the words of the first call. `transform`, `score` and
         `topics_` have the words of the last call. A learned state takes 8·K bytes a word.
+    window : int, optional
+        Mean age, in documents, of what a stream has learned, at most: a batch of S documents has a
+        step size of at least 1 - exp(-S / window), and D is at most `window`, or the documents with
+        20 tokens for each topic and word. For streams with a drift; `fit` does without. By default
+        step sizes fall to zero.
     staleness : int
         Number of earlier batches, at most, that the topics in a batch's E-step lack, in `fit`. With
         0 they lack none. With s > 0 the E-steps of s + 1 batches can run at the same time (see
@@ -133,6 +138,7 @@ class OnlineLDA(CompletingEstimator):
     total_documents: int | None = None
     word_budget: int | None = None
     growing_vocabulary: bool = False
+    window: int | None = None
     staleness: int = 0
     random_state: Any = None
     n_jobs: int | None = None
@@ -264,7 +270,10 @@ class OnlineLDA(CompletingEstimator):
             is_at_start = state.n_streamed > 0 and not state.is_started
             by = self._topics_at_start() if is_at_start else state
             begun = self._begin(batch, state.n_batches, self._submit_here, by)
-            self._end(begun, self._total_documents(n_docs, n_tokens), batch.shape[0] / size)
+            window = np.inf if self.window is None else self.window
+            stands_for = self._total_documents(n_docs, n_tokens, window)
+            least = -float(np.expm1(-batch.shape[0] / window))
+            self._end(begun, stands_for, batch.shape[0] / size, least)
             state.n_stream_documents, state.n_stream_tokens = n_docs, n_tokens
             state.is_started |= n_docs >= size
             state.n_streamed += 1
@@ -337,20 +346,20 @@ class OnlineLDA(CompletingEstimator):
         least = max(MIN_STREAM_BATCH, DOCUMENTS_PER_TOPIC * self.n_topics)
         return min(MAX_BATCH, max(least, self.state_.n_stream_documents // STREAM_BATCHES))
 
-    def _total_documents(self, n_docs: int, n_tokens: float) -> float:
-        """Return D, given numbers of documents and of their tokens."""
+    def _total_documents(self, n_docs: int, n_tokens: float, most: float = np.inf) -> float:
+        """Return D, given numbers of documents and of their tokens, of which `most` count."""
         if self.total_documents is not None:
             return self.total_documents
         if not n_tokens:
-            return n_docs
+            return min(n_docs, most)
         wanted = MIN_TOKENS_PER_WORD * self.n_topics * len(self.state_.eta)
-        return max(n_docs, wanted * n_docs / n_tokens)
+        return max(min(n_docs, most), wanted * n_docs / n_tokens)
 
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
-        optional = ("batch_size", "total_documents", "word_budget")
+        optional = ("batch_size", "total_documents", "word_budget", "window")
         at_least_zero = ("word_budget", "staleness")
-        at_least_one = ("n_topics", "max_e_iterations", "n_passes", "batch_size", "total_documents")
+        at_least_one = ("n_topics", "max_e_iterations", "n_passes", *optional[:2], "window")
         self._check_integers(
             dict.fromkeys(at_least_one, 1) | dict.fromkeys(at_least_zero, 0), optional
         )
@@ -447,15 +456,16 @@ class OnlineLDA(CompletingEstimator):
         return _Begun(number, step.weight, submit_e_step(counts, step))
 
     def _end(
-        self, begun: _Begun, total_documents: float, share: float = 1.0
+        self, begun: _Begun, total_documents: float, share: float = 1.0, least: float = 0.0
     ) -> tuple[BatchStatistics, float]:
         """Wait for the E-step of a batch and make its M-step; return its statistics and ρ.
-        `share` is the part of a whole step that the batch is.
+        `share` is the part of a whole step that the batch is, `least` the minimum of ρ.
         """
         state, statistics = self.state_, begun.result()
         step_size = float((self.learning_offset + 1.0 + state.time) ** -self.learning_decay)
         if share != 1.0:
             step_size = 1.0 - (1.0 - step_size) ** share
+        step_size = max(step_size, least)
         n_threads = effective_n_jobs(self.n_jobs)
         update_topics(state, statistics, begun.weight, step_size, total_documents, n_threads)
         if self._learns("alpha"):
