@@ -11,9 +11,9 @@ Both come 1,000 documents at a time. A word has a column once 5 documents of one
 Each batch is scored by document completion on the words that have columns by then, and then learned
 by `partial_fit`. Perplexity is of the batches of each quarter of the stream. With `--words all` the
 columns of all words are there from the first call on, but the same words are scored; with `first`
-only those of the first call ever are. Other tokens are unknown, and not scored. Seconds are those
-of `partial_fit` without the first call, which compiles. Memory is the process's resident set at the
-end of each quarter.
+only those of the first call ever are. Other tokens are unknown, and not scored. The trainer "truth"
+is the model that each simulated batch is drawn from. Seconds are those of `partial_fit` without the
+first call, which compiles. Memory is the process's resident set at the end of each quarter.
 """
 
 from __future__ import annotations
@@ -46,9 +46,11 @@ LENGTH, PERIOD, WORDS_UNTIL = 150, 100, 50
 batches in which words appear."""
 
 
-def simulated(n_topics: int = 50, n_words: int = 8000, seed: int = 0) -> Iterator[sparse.csr_array]:
-    """Yield batches without end: topic k is a mixture of two, the share of the second grows from 0
-    to 1, and then comes a third. A new one has words that have appeared by then.
+def simulated(
+    n_topics: int = 50, n_words: int = 8000, seed: int = 0
+) -> Iterator[tuple[sparse.csr_array, LDATopics | None]]:
+    """Yield batches without end, and the model of each. Topic k is a mixture of two, the share of
+    the second grows from 0 to 1, and then comes a third. A new one has words that there are then.
     """
     rng = np.random.default_rng(seed)
     zipf = 1.0 / (10.0 + rng.permutation(n_words))
@@ -70,19 +72,20 @@ def simulated(n_topics: int = 50, n_words: int = 8000, seed: int = 0) -> Iterato
         alpha = 5.0 * activity / activity.sum()
         proportions = rng.dirichlet(alpha, size=BATCH)
         by_topic = np.array([rng.multinomial(rng.poisson(LENGTH), p) for p in proportions])
+        topics = np.array([(1.0 - a) * x + a * y for a, x, y in zip(share, old, new, strict=True)])
         rows, columns = [], []
-        for k in range(n_topics):
-            topic = (1.0 - share[k]) * old[k] + share[k] * new[k]
+        for k, topic in enumerate(topics):
             doc_of = np.repeat(np.arange(BATCH), by_topic[:, k])
             columns.append(np.searchsorted(topic.cumsum(), rng.random(len(doc_of)), side="right"))
             rows.append(doc_of)
         place = np.concatenate(rows), np.minimum(np.concatenate(columns), n_words - 1)
         ones = np.ones(len(place[0]), dtype=np.int32)
-        yield sparse.csr_array((ones, place), shape=(BATCH, n_words))
+        counts = sparse.csr_array((ones, place), shape=(BATCH, n_words))
+        yield counts, LDATopics.from_weights(topics, alpha)
         t += 1
 
 
-def articles(seed: int = 0) -> Iterator[sparse.csr_array]:
+def articles(seed: int = 0) -> Iterator[tuple[sparse.csr_array, LDATopics | None]]:
     """Yield the reference articles in the order of a tour of subjects."""
     train, test = reference_counts()
     subjects = OnlineLDA(SUBJECTS, random_state=0, n_jobs=2).fit(test)
@@ -95,23 +98,23 @@ def articles(seed: int = 0) -> Iterator[sparse.csr_array]:
         weight = left * (shares @ np.exp(TOUR * np.cos(2 * np.pi * phase)))
         chosen = rng.choice(len(shares), BATCH, replace=False, p=weight / weight.sum())
         left[chosen] = False
-        yield train[chosen]
+        yield train[chosen], None
 
 
 def by_appearance(
-    batches: Iterable[sparse.csr_array],
-) -> Iterator[tuple[sparse.csr_array, int]]:
-    """Yield batches, and the number of their columns that words of the vocabulary have by then.
-    Words are numbered as they enter it; those that have not entered follow.
+    batches: Iterable[tuple[sparse.csr_array, LDATopics | None]],
+) -> Iterator[tuple[sparse.csr_array, int, LDATopics | None]]:
+    """Yield batches, the number of words that have a column by then, and the model of the batch.
+    Words are numbered as they get columns; those that have none follow.
     """
     order, n_known = np.zeros(0, dtype=np.int64), 0
-    for batch in batches:
+    for batch, truth in batches:
         if not len(order):
             order = np.arange(batch.shape[1])
         n_docs = np.bincount(batch.indices, minlength=batch.shape[1])[order[n_known:]]
         order[n_known:] = order[n_known:][np.argsort(n_docs < MIN_DOCUMENTS, kind="stable")]
         n_known += int((n_docs >= MIN_DOCUMENTS).sum())
-        yield batch[:, order], n_known
+        yield batch[:, order], n_known, truth and truth.with_words(order)
 
 
 def only(counts: sparse.csr_array, n_words: int) -> sparse.csr_array:
@@ -132,7 +135,7 @@ def model_of(trainer: str, n_topics: int, seed: int) -> OnlineLDA | GibbsLDA:
     """Return the estimator of NAME[:SETTING=VALUE,…]."""
     name, _, rest = trainer.partition(":")
     settings = {
-        key: ast.literal_eval(value)
+        key: value if value.isalpha() else ast.literal_eval(value)
         for key, _, value in (each.partition("=") for each in rest.split(",") if each)
     }
     kind = {"online": OnlineLDA, "gibbs": GibbsLDA}[name]
@@ -142,14 +145,17 @@ def model_of(trainer: str, n_topics: int, seed: int) -> OnlineLDA | GibbsLDA:
 
 def measure(trainer: str, arguments: argparse.Namespace) -> None:
     """Print what a trainer makes of the stream."""
-    model = model_of(trainer, arguments.topics, arguments.seed)
+    model = None if trainer == "truth" else model_of(trainer, arguments.topics, arguments.seed)
     source = articles() if arguments.stream == "articles" else simulated()
     quarter = -(-arguments.batches // 4)
     sums, seconds, n_known, n_first, results = np.zeros(3), 0.0, 0, 0, []
-    for t, (batch, n_columns) in enumerate(islice(by_appearance(source), arguments.batches)):
+    batches = islice(by_appearance(source), arguments.batches)
+    for t, (batch, n_columns, truth) in enumerate(batches):
         if t:
             scored = only(batch, n_first if arguments.words == "first" else n_known)
-            topics = model.topics_
+            topics = model.topics_ if model else truth
+            if topics is None:
+                raise SystemExit("articles are drawn from no model: leave truth out")
             n_words = min(n_known, topics.n_words)
             of_known = LDATopics.from_weights(topics.topic_word[:, :n_words], topics.alpha)
             score = log_likelihood(
@@ -165,7 +171,8 @@ def measure(trainer: str, arguments: argparse.Namespace) -> None:
         n_known, n_first = n_columns, n_first or n_columns
         began = time.perf_counter()
         width = {"growing": n_known, "first": n_first, "all": batch.shape[1]}[arguments.words]
-        model.partial_fit(batch[:, :width])
+        if model:
+            model.partial_fit(batch[:, :width])
         seconds += (time.perf_counter() - began) if t else 0.0
         if t % quarter == quarter - 1 or t == arguments.batches - 1:
             unknown = 100 * sums[2] / (t % quarter + (t >= quarter))
@@ -188,7 +195,7 @@ def main() -> None:
     parser.add_argument("--stream", choices=["simulated", "articles"], default="simulated")
     parser.add_argument("--topics", type=int, default=50, metavar="K")
     parser.add_argument("--batches", type=int, metavar="N", help="default: 25 or 200")
-    parser.add_argument("--trainers", nargs="+", default=["online", "gibbs:n_iter=10"])
+    parser.add_argument("--trainers", nargs="+", default=["truth", "online"])
     parser.add_argument("--words", choices=["growing", "first", "all"], default="growing")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()

@@ -117,7 +117,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             return self._check_counts(X, reset=False)
         wider = copy.copy(self)
         counts = _checked(wider, X, reset=True)
-        n_words = self.n_features_in_
+        n_words = len(self.state_.eta)
         if counts.shape[1] <= n_words:
             return self._check_counts(X, reset=False)
         if hasattr(self, "feature_names_in_"):

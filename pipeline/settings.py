@@ -188,7 +188,7 @@ class TrainSettings:
         "model": ("model", "topics", "alpha", "eta"),
         "--model online": (
             *("batch_size", "max_e_iterations", "e_tolerance"),
-            *("learning_decay", "learning_offset", "staleness"),
+            *("learning_decay", "learning_offset", "expectation", "staleness"),
         ),
         "--model gibbs, gamma-poisson": (
             *("chains", "learn_priors", "sampler", "start", "burn_in", "word_budget"),
@@ -332,6 +332,12 @@ class TrainSettings:
     )
     learning_offset: float = setting(
         10.0, "tau0, the offset of the step size", metavar="X", of=("online",)
+    )
+    expectation: str = setting(
+        "log",
+        "topics in the E-step: log, exp E[log phi] of variational Bayes; mean, E[phi] as in SCVB0",
+        choices=("log", "mean"),
+        of=("online",),
     )
     staleness: int = setting(
         0,

@@ -18,7 +18,7 @@ ONLINE = TrainerSpec(
     state=OnlineLDAState,
     settings=(
         *("alpha", "eta", "batch_size", "max_e_iterations", "e_tolerance"),
-        *("learning_decay", "learning_offset", "word_budget", "staleness"),
+        *("learning_decay", "learning_offset", "expectation", "word_budget", "staleness"),
     ),
     decides=("eta",),
     eta=0.5,
@@ -31,6 +31,7 @@ ONLINE = TrainerSpec(
         {"alpha": "asymmetric", "learning_offset": 0.0},
         {"word_budget": 6, "learning_decay": 0.05},
         {"staleness": 1, "batch_size": 2, "n_passes": 3},
+        {"expectation": "mean", "word_budget": 9},
     ),
 )
 GIBBS = TrainerSpec(

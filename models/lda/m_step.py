@@ -21,6 +21,16 @@ FAINT = 1e-30  # Maximal weight of a word below which its weights are computed f
 MIN_ELOG = -600.0  # Minimal logarithm of a norm, whose exponential is still a normal number
 
 
+def word_means(state: OnlineLDAState, words: Ints32) -> Floats:
+    """Return E[φ_kw] (U, K) of words (U,) under λ, each row up to a factor."""
+    eta = state.eta[words, None]
+    weight = eta + state.scale * state.excess[words]
+    weight /= state.eta.sum() + state.scale * state.excess_sum
+    faint = weight.max(axis=1, initial=0.0) < FAINT
+    weight[faint] /= weight[faint].max(axis=1, keepdims=True)
+    return weight
+
+
 def word_weights(state: OnlineLDAState, words: Ints32, n_threads: int) -> Floats:
     """Return exp E[log φ_kw] (U, K) of words (U,) under λ, each row up to a factor."""
     elog_norm = psi(state.eta.sum() + state.scale * state.excess_sum)

@@ -23,7 +23,7 @@ from models.estimator import CompletingEstimator
 from models.family import Schedule
 from models.lda.bound import document_bound, topic_bound
 from models.lda.e_step import BatchStatistics, EStep, SubmitEStep, expected_counts, words_of
-from models.lda.m_step import update_alpha, update_eta, update_topics, word_weights
+from models.lda.m_step import update_alpha, update_eta, update_topics, word_means, word_weights
 from models.lda.online_lda_state import OnlineLDAState, OnlineLDAStep
 from models.parallel import effective_n_jobs
 from models.seed import seed_from
@@ -92,6 +92,10 @@ class OnlineLDA(CompletingEstimator):
         κ and τ0 of the step size ρ_t = (τ0 + 1 + t)^-κ. Convergence needs κ in (0.5, 1]; smaller
         values are allowed because Aldebakel et al. used 0.05. A batch of a stream with f·S
         documents, f < 1, is a part of a step: its step size is 1 - (1 - ρ_t)^f, and t grows by f.
+    expectation : {"log", "mean"}
+        Topics in the E-step: exp E[log φ] of variational Bayes, or E[φ] as in stochastic collapsed
+        inference of zero order (SCVB0, Foulds et al. 2013). "mean" learns new words and changed
+        topics sooner: for streams.
     n_passes : int
         Passes over the corpus that `fit` makes.
     total_documents : int, optional
@@ -134,6 +138,7 @@ class OnlineLDA(CompletingEstimator):
     e_tolerance: float = 1e-3
     learning_decay: float = 0.7
     learning_offset: float = 10.0
+    expectation: str = "log"
     n_passes: int = 5
     total_documents: int | None = None
     word_budget: int | None = None
@@ -250,9 +255,11 @@ class OnlineLDA(CompletingEstimator):
         del y
         self.check_settings()
         if hasattr(self, "state_"):
-            self._check_state(self.state_, self.n_features_in_)
+            self._check_state(self.state_, len(self.state_.eta))
             counts = self._check_stream_counts(X, may_grow=self.growing_vocabulary)
-            self._append_words(counts.shape[1] - len(self.state_.eta))
+            if self.growing_vocabulary:
+                self._append_words(counts.shape[1] - len(self.state_.eta))
+            self._check_state(self.state_, counts.shape[1])
         else:
             counts = self._check_counts(X, reset=True)
             self._start(counts, None)
@@ -368,6 +375,8 @@ class OnlineLDA(CompletingEstimator):
             check_number(name, value)
             if not 0 <= value < float("inf"):
                 raise ValueError(f"{name} must be finite and not negative, found {value}")
+        if self.expectation not in ("log", "mean"):
+            raise ValueError(f'expectation must be "log" or "mean", found {self.expectation!r}')
         check_priors(self.alpha, self.eta, self.n_topics)
         check_growth(self.growing_vocabulary, self.eta)
         effective_n_jobs(self.n_jobs)
@@ -418,7 +427,7 @@ class OnlineLDA(CompletingEstimator):
         """Append words to the state: at the prior once topics have left their start, until then at
         the values that they would have had if they had been there from the first call on.
         """
-        if not n_new:
+        if n_new <= 0:
             return
         state, n_words = self.state_, len(self.state_.eta)
         excess = np.zeros((n_new, self.n_topics))
@@ -444,9 +453,13 @@ class OnlineLDA(CompletingEstimator):
     ) -> _Begun:
         """Begin the E-step of a batch (S, V) under the present λ, or that of the state `by`."""
         words, state = words_of(counts), by or self.state_
+        if self.expectation == "mean":
+            weight = word_means(state, words)
+        else:
+            weight = word_weights(state, words, effective_n_jobs(self.n_jobs))
         step = EStep(
             words=words,
-            weight=word_weights(state, words, effective_n_jobs(self.n_jobs)),
+            weight=weight,
             alpha=state.alpha,
             max_iterations=self.max_e_iterations,
             tolerance=self.e_tolerance,

@@ -41,11 +41,27 @@ def expected_counts(documents, topic_word_weight, gamma):
     return total
 
 
+def mean(dirichlet):
+    """E[p_i] of one Dirichlet (n,)."""
+    return np.array([x / sum(dirichlet) for x in dirichlet])
+
+
 def online_step(
-    documents, topic_word_dirichlet, alpha, eta, *, step_size, total_documents, frozen=(), **e_step
+    documents,
+    topic_word_dirichlet,
+    alpha,
+    eta,
+    *,
+    step_size,
+    total_documents,
+    frozen=(),
+    expectation="log",
+    **e_step,
 ):
     """λ (K, V) after one batch, and γ (S, K) of its documents, each from an even start."""
-    weight = np.array([np.exp(expected_log(row)) for row in topic_word_dirichlet])
+    is_mean = expectation == "mean"
+    rows = [mean(row) if is_mean else np.exp(expected_log(row)) for row in topic_word_dirichlet]
+    weight = np.array(rows)
     gamma = [
         infer_document(counts, weight, alpha, alpha + sum(counts) / len(alpha), **e_step)
         for counts in documents

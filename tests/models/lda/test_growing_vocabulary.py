@@ -17,6 +17,7 @@ from tests.oracles.simulated import block_topics, simulated_documents
 
 TRAINERS = {
     "online": (OnlineLDA, {"batch_size": 20, "total_documents": 200}),
+    "online-mean": (OnlineLDA, {"batch_size": 20, "expectation": "mean"}),
     "gibbs": (GibbsLDA, {"n_iter": 7, "sampler": "exact-sparse"}),
     "gibbs-random": (GibbsLDA, {"n_iter": 7, "start": "random"}),
 }
@@ -118,11 +119,11 @@ def test_a_stream_that_has_not_begun_takes_all_words_as_if_they_had_been_there()
     begun = trainer("online", batch_size=100).partial_fit(first[:30])
     start = begun._start_of_words(12, 3)
     begun._append_words(4)
+    begun.n_features_in_ = 12
     assert_array_equal(begun._topics_at_start().topic_word_dirichlet.T[8:], start[8:])
     lam = begun.topic_word_dirichlet_[:, 8:]
     step = 1 - begun.state_.scale  # λ of an unseen word goes from its start to eta
     assert_allclose(lam, (1 - step) * start[8:].T + step * begun.eta)
-    begun.n_features_in_ = 12
     begun.partial_fit(second)
     again = trainer("online", batch_size=100).partial_fit(first[:30])
     again._first = None

@@ -11,14 +11,16 @@ from tests.models.lda.counts import elog_of, fitted_lambda, random_counts, state
 from tests.oracles import online_vb
 
 
-def against_the_oracle(offset, decay, *, n_steps, frozen=(), rate=0.25, eta=0.01, seed=0):
+def against_the_oracle(
+    offset, decay, *, n_steps, frozen=(), rate=0.25, eta=0.01, seed=0, expectation="log"
+):
     """Largest relative error of λ and of its sums over words, over steps of a stream."""
     rng = np.random.default_rng(seed)
     n_topics, n_words, total_documents, size = 3, 11, 500, 4
     alpha, eta = np.array([0.1, 0.3, 0.05]), np.full(n_words, eta) * rng.uniform(0.5, 2, n_words)
     dense = rng.gamma(100.0, 0.01, size=(n_topics, n_words))
     steps = {"batch_size": size, "learning_offset": offset, "learning_decay": decay}
-    common = {"total_documents": total_documents}
+    common = {"total_documents": total_documents, "expectation": expectation}
     model = OnlineLDA(n_topics, max_e_iterations=6, random_state=0, **steps, **common)
     model.state_ = state_of(dense, alpha, eta, frozen)
     worst, least_scale = 0.0, 1.0
@@ -44,6 +46,16 @@ def against_the_oracle(offset, decay, *, n_steps, frozen=(), rate=0.25, eta=0.01
 )
 def test_lazy_lambda_is_the_dense_one(offset, decay):
     assert against_the_oracle(offset, decay, n_steps=40)[0] < 1e-8
+
+
+@pytest.mark.usefixtures("even_start")
+def test_the_mean_of_topics_may_be_in_the_e_step():
+    for eta in (1e-4, 0.5):
+        settings = {"expectation": "mean", "eta": eta, "frozen": [0, 5]}
+        assert against_the_oracle(1.0, 0.6, n_steps=40, **settings)[0] < 1e-8
+    for bad in ("median", None, 1):
+        with pytest.raises(ValueError, match='expectation must be "log" or "mean"'):
+            fitted_lambda(random_counts(), expectation=bad)
 
 
 @pytest.mark.usefixtures("even_start")
