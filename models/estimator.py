@@ -29,6 +29,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     n_iter: Any
     n_jobs: int | None
     state_: Any  #: State that training continues from.
+    n_features_in_: int  #: Words of the last call that learned.
+    feature_names_in_: Any  #: Names of the columns, (n_features_in_,), if they had any.
 
     @property
     def seed_(self) -> int:

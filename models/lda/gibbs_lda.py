@@ -169,23 +169,6 @@ class GibbsLDA(CollapsedGibbs):
             raise
         return self
 
-    def _learn_from(self, earlier: TokenTopics, new: sparse.csr_array) -> None:
-        """Forget documents that leave the window, and sample topics of new ones (n, V)."""
-        last, n_wk = with_more_words(self.state_, self._sweeps.n_wk, new.shape[1])
-        stream = self._stream
-        if self.window is not None:
-            n_forgotten = min(earlier.n_docs, max(0, earlier.n_docs + new.shape[0] - self.window))
-            rows = np.arange(n_forgotten)
-            n_wk = n_wk - earlier.word_topics(rows, last.frozen, self.n_topics)
-            earlier = earlier.after(n_forgotten)
-            stream = self._stream = stream._replace(n_docs=stream.n_docs - n_forgotten)
-        n_docs = earlier.n_docs + new.shape[0]
-        is_due = stream.n_started and n_docs >= RESTART_GROWTH * stream.n_started
-        if is_due and n_docs <= self._max_remembered and self.start == "online":
-            self._restart(earlier, new, last, n_wk)
-        else:
-            self._add_documents(earlier, new, last, n_wk)
-
     @property
     def _max_remembered(self) -> float:
         """Number of documents beyond which the first are no longer remembered, but count."""
@@ -212,6 +195,23 @@ class GibbsLDA(CollapsedGibbs):
             present.topic_of[len(places) :],
         )
         return documents.followed_by(new, self._max_remembered)
+
+    def _learn_from(self, earlier: TokenTopics, new: sparse.csr_array) -> None:
+        """Forget documents that leave the window, and sample topics of new ones (n, V)."""
+        last, n_wk = with_more_words(self.state_, self._sweeps.n_wk, new.shape[1])
+        stream = self._stream
+        if self.window is not None:
+            n_forgotten = min(earlier.n_docs, max(0, earlier.n_docs + new.shape[0] - self.window))
+            rows = np.arange(n_forgotten)
+            n_wk = n_wk - earlier.word_topics(rows, last.frozen, self.n_topics)
+            earlier = earlier.after(n_forgotten)
+            stream = self._stream = stream._replace(n_docs=stream.n_docs - n_forgotten)
+        n_docs = earlier.n_docs + new.shape[0]
+        is_due = stream.n_started and n_docs >= RESTART_GROWTH * stream.n_started
+        if is_due and n_docs <= self._max_remembered and self.start == "online":
+            self._restart(earlier, new, last, n_wk)
+        else:
+            self._add_documents(earlier, new, last, n_wk)
 
     def _restart(
         self, earlier: TokenTopics, new: sparse.csr_array, last: GibbsLDAState, n_wk: Ints32
