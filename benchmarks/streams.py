@@ -1,6 +1,7 @@
 """How well a stream of unknown length is learned: perplexity by `partial_fit`, as a ratio to `fit`.
 
     python -m benchmarks.streams [--topics K …] [--chunks N …] [--trainers NAME …] [--documents N]
+        [--expectation log | mean]
 
 Reference articles come so many at a time, once and four times over; `fit` makes one pass and four,
 or, by Gibbs sampling, `--sweeps` sweeps, which are also the `n_iter` of the stream. Settings are
@@ -42,6 +43,8 @@ def measure(
     if trainer == "gibbs":
         kind = GibbsLDA
         common["n_iter"] = arguments.sweeps
+    else:
+        common["expectation"] = arguments.expectation
     fitted: dict[int, float] = {}
     for n_passes in arguments.passes:
         more = {} if trainer == "gibbs" else {"n_passes": n_passes}
@@ -74,6 +77,7 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, nargs="+", default=[100, 1000, 25_000], metavar="N")
     parser.add_argument("--trainers", nargs="+", default=["online", "gibbs"], metavar="NAME")
     parser.add_argument("--documents", type=int, default=25_000, metavar="N")
+    parser.add_argument("--expectation", choices=["log", "mean"], default="log")
     parser.add_argument("--sweeps", type=int, default=50, metavar="N")
     parser.add_argument("--passes", type=int, nargs="+", default=list(PASSES), metavar="N")
     arguments = parser.parse_args()
