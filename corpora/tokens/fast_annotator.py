@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.attrs import IDS  # type: ignore[import-not-found]
 from spacy.lang.en.lemmatizer import EnglishLemmatizer
 from spacy.language import Language
 from spacy.pipeline import AttributeRuler, Lemmatizer, Tagger, Tok2Vec
@@ -43,7 +44,10 @@ OF_THE_FORM = {"NORM", "PREFIX", "SUFFIX", "SHAPE", "LOWER", "ORTH", "SPACY", "I
 """Attributes that depend on a token's form, its norm and the space after it."""
 
 MAX_ROWS = 200_000
-"""Different tokens that are remembered, at some 0.8 kB each; then all are forgotten."""
+"""Different tokens that are remembered, at some 0.8 kB each; then the rarer half is forgotten."""
+
+OF_THE_LEXEME = OF_THE_FORM - {"ORTH", "SPACY"} | {"IS_STOP"}
+"""Attributes of a form that are asked for; spaCy's others would be worked out for nothing."""
 
 PROBE = (
     "Anarchism is a philosophy that's sceptical of authority; it hasn't got one (since 1840).",
@@ -59,12 +63,13 @@ INDEX_OF_POS = {name: i for i, name in enumerate(PARTS_OF_SPEECH)}
 
 class FastAnnotator:
     """Annotates by tables and tiles. `nlp` has the components to run enabled, and no others; it is
-    not for use elsewhere, as its embedding layers are changed. Raises UnsupportedPipelineError,
-    with the reason, if the pipeline is of another kind.
+    not for use elsewhere, as its embedding layers and its vocabulary are changed. Raises
+    UnsupportedPipelineError, with the reason, if the pipeline is of another kind.
     """
 
     def __init__(self, nlp: Language) -> None:
         _check_components(nlp)
+        _leave_out_attributes(nlp)
         parts: dict[str, Any] = {name: nlp.get_pipe(name) for name in COMPONENTS}
         columns, embed = _embedding(parts["tok2vec"].model)
         self._nlp = nlp
@@ -84,9 +89,9 @@ class FastAnnotator:
 
     def annotate(self, texts: Sequence[str]) -> Annotation:
         """The annotation of `texts`; each is a text of its own to the tagger."""
-        if self.n_remembered > MAX_ROWS:
-            self._forget()
         try:
+            if self.n_remembered > MAX_ROWS:
+                self._table.keep(self._lexicon.keep_frequent(MAX_ROWS // 2))
             return self._annotate(texts)
         except BaseException:  # an interrupt, say: what is half learned would be wrong later
             self._forget()
@@ -144,6 +149,14 @@ def _check_components(nlp: Language) -> None:
             raise UnsupportedPipelineError(f"its tokenizer has a rule for {rule!r}")
     if [token.text for token in tokenizer(SEPARATOR)] != [SEPARATOR]:
         raise UnsupportedPipelineError(f"its tokenizer takes {SEPARATOR!r} apart")
+
+
+def _leave_out_attributes(nlp: Language) -> None:
+    """Take from the vocabulary what would set attributes of new forms that nobody asks for."""
+    vocab: Any = nlp.vocab
+    getters = vocab.lex_attr_getters
+    for attribute in getters.keys() - {IDS[name] for name in OF_THE_LEXEME}:
+        del getters[attribute]
 
 
 def _embedding(tok2vec: Model[Any, Any]) -> tuple[list[str], Callable[[Any], Any]]:

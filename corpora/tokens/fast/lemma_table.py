@@ -9,6 +9,7 @@ from spacy.pipeline import Lemmatizer
 from spacy.tokens import Doc
 
 from corpora.tokens.fast.attribute_rules import AttributeRules, Ruled
+from corpora.tokens.fast.growing_array import GrowingArray
 from corpora.tokens.fast.lexicon import Lexicon
 
 UNKNOWN = -1
@@ -30,10 +31,23 @@ class LemmaTable:
 
     def clear(self) -> None:
         """Forget all; together with the lexicon, whose rows this is about."""
-        self._entry_of = np.zeros((0, len(self._labels)), dtype=np.int32)
-        self._masks = np.zeros((0, self._rules.longest), dtype=np.uint64)
+        self._entry_of = GrowingArray(np.int32, (len(self._labels),))
+        self._masks = GrowingArray(np.uint64, (self._rules.longest,))
         self._number_of: dict[tuple[str, str, str], int] = {}
         self.entries: list[tuple[str, str, str]] = []  # Lemma, part of speech and tag of each entry
+
+    def keep(self, forms: NDArray[np.int64]) -> None:
+        """Keep these forms, in this order, and the entries that they have; together with the
+        lexicon, which has forgotten the others.
+        """
+        self._entry_of.keep(forms)
+        self._masks.keep(forms)
+        of_forms = self._entry_of.rows
+        known = of_forms != UNKNOWN
+        used, numbers = np.unique(of_forms[known], return_inverse=True)
+        of_forms[known] = numbers
+        self.entries = [self.entries[e] for e in used.tolist()]
+        self._number_of = {entry: number for number, entry in enumerate(self.entries)}
 
     def look_up(
         self, rows: NDArray[np.int32], tags: NDArray[np.int16], text_of: NDArray[np.int64]
@@ -43,11 +57,11 @@ class LemmaTable:
         """
         self._grow()
         forms = self._lexicon.form_of[rows]
-        entries = self._entry_of[forms, tags]
+        entries = self._entry_of.rows[forms, tags]
         unknown = np.flatnonzero(entries == UNKNOWN)
         if len(unknown):
             self._learn(forms[unknown], tags[unknown])
-            entries[unknown] = self._entry_of[forms[unknown], tags[unknown]]
+            entries[unknown] = self._entry_of.rows[forms[unknown], tags[unknown]]
         for start, end in self._sequences(forms, text_of):
             words = [self._lexicon.words[form] for form in forms[start:end].tolist()]
             names = [self._labels[tag] for tag in tags[start:end].tolist()]
@@ -58,10 +72,8 @@ class LemmaTable:
         """Make room for the forms that the lexicon got meanwhile."""
         n_before, n_forms = len(self._entry_of), len(self._lexicon.words)
         if n_forms > n_before:
-            new = np.full((n_forms - n_before, len(self._labels)), UNKNOWN, dtype=np.int32)
-            self._entry_of = np.concatenate([self._entry_of, new])
-            masks = self._rules.masks(self._lexicon.words[n_before:])
-            self._masks = np.concatenate([self._masks, masks])
+            self._entry_of.append(np.full((n_forms - n_before, len(self._labels)), UNKNOWN))
+            self._masks.append(self._rules.masks(self._lexicon.words[n_before:]))
 
     def _learn(self, forms: NDArray[np.int32], tags: NDArray[np.int16]) -> None:
         """Find the entries for forms with tags, each as often as it may come."""
@@ -70,7 +82,7 @@ class LemmaTable:
         words = [self._lexicon.words[form] for form in which_forms.tolist()]
         names = [self._labels[tag] for tag in which_tags.tolist()]
         ruled = [self._rules.ruled(*pair) for pair in zip(words, names, strict=True)]
-        self._entry_of[which_forms, which_tags] = self._entries(words, ruled)
+        self._entry_of.rows[which_forms, which_tags] = self._entries(words, ruled)
 
     def _entries(self, words: list[str], ruled: list[Ruled]) -> list[int]:
         numbers = []
@@ -102,7 +114,7 @@ class LemmaTable:
         self, forms: NDArray[np.int32], text_of: NDArray[np.int64]
     ) -> list[tuple[int, int]]:
         """Return the ranges in which patterns of several tokens may match; overlaps are merged."""
-        masks = self._masks[forms]
+        masks = self._masks.rows[forms]
         found: list[tuple[int, int]] = []
         for length, which in self._rules.lengths.items():
             n_places = len(forms) - length + 1

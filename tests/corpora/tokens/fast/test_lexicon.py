@@ -86,3 +86,31 @@ def test_what_is_forgotten_is_learned_again(nlp):
     assert (lexicon.n_rows, lexicon.n_chunks) == (0, 0)
     after, _ = lexicon.rows_of(["It isn't so."])
     np.testing.assert_array_equal(before, after)
+
+
+def test_frequent_words_are_kept(nlp):
+    lexicon = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
+    lexicon.rows_of(["It isn't so. rare1 It isn't new. rare2", "It is (so). rare3"])
+    texts = ["It isn't so.", "rare2 is new. It isn't"]
+    expected = described(lexicon, texts)
+    forms = [*lexicon.words]
+    kept = lexicon.keep_frequent(3)
+    assert [forms[form] for form in kept] == lexicon.words
+    assert lexicon.words == ["It", "is", "n't", ".", "new"]
+    assert (lexicon.n_chunks, lexicon.n_rows) == (3, 5)
+    assert described(lexicon, texts) == expected
+    assert lexicon.n_chunks == 7
+
+
+def described(lexicon, texts):
+    """Words of texts, with their embeddings and whether they are stop words."""
+    rows, start = lexicon.rows_of(texts)
+    words = [lexicon.words[form] for form in lexicon.form_of[rows]]
+    return words, start.tolist(), lexicon.embedding[rows].tolist(), lexicon.is_stop[rows].tolist()
+
+
+def test_nothing_may_be_kept(nlp):
+    lexicon = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
+    expected = described(lexicon, ["It isn't so."])
+    assert len(lexicon.keep_frequent(0)) == lexicon.n_rows == lexicon.n_chunks == 0
+    assert described(lexicon, ["It isn't so."]) == expected

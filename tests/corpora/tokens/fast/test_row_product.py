@@ -27,3 +27,15 @@ def test_it_is_the_product(trans1, trans2):
     out = np.full((5, 3), np.nan, dtype=np.float32)
     assert RowProductOps().gemm(*given, out=out, trans1=trans1, trans2=trans2) is out
     np.testing.assert_allclose(out, x.astype(np.float64) @ y, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 5])
+@pytest.mark.parametrize("n_columns", [1, 4, 11])
+def test_each_row_is_summed_in_the_order_of_its_columns(n_rows, n_columns):
+    rng = np.random.default_rng(n_rows)
+    x = rng.normal(size=(n_rows, n_columns)).astype(np.float32)
+    y = rng.normal(size=(n_columns, 3)).astype(np.float32)
+    expected = np.zeros((n_rows, 3), dtype=np.float32)
+    for k in range(n_columns):
+        expected += x[:, [k]] * y[[k]]
+    np.testing.assert_array_equal(RowProductOps().gemm(x, y), expected)
