@@ -2,11 +2,11 @@
 
     python -m benchmarks.reading_intervals [--repeats 2000]
 
-A reader finds the intruder of a topic with the probability 1 / (1 + exp(-(µ + a_r + b_t))), where a_r
-and b_t are normal. Each repetition draws readers, topics and answers, and states the intervals of 95 %
-of a topic's share, of a model's share, of its rating and log odds, and of the difference of two
-models read by the same readers. The table gives the share of intervals that hold the true value: the
-smallest, mean and largest over nine choices of µ and of the spread of readers.
+A reader finds the intruder of a topic with the probability 1 / (1 + exp(-(µ + a_r + b_t))), where
+a_r and b_t are normal. Each repetition draws readers, topics and answers, and states the intervals
+of 95 % of a topic's share, of a model's share, of its rating and log odds, and of the difference of
+two models read by the same readers. The table gives the share of intervals that hold the true
+value: the smallest, mean and largest over nine choices of µ and of the spread of readers.
 """
 
 import argparse
@@ -22,7 +22,16 @@ MEANS = (0.0, 1.0, 2.5)
 READERS = (0.3, 0.6, 1.0)  # Standard deviation of a_r
 TOPICS = 1.2  # Standard deviation of b_t
 COMMON = 0.7  # Correlation of a reader's effects on two models
-DESIGNS = ((5, 10, 1), (5, 20, 1), (5, 50, 1), (10, 20, 1), (10, 50, 1), (20, 50, 1), (8, 60, 3), (12, 60, 3))
+DESIGNS = (
+    (5, 10, 1),
+    (5, 20, 1),
+    (5, 50, 1),
+    (10, 20, 1),
+    (10, 50, 1),
+    (20, 50, 1),
+    (8, 60, 3),
+    (12, 60, 3),
+)
 """Readers, topics, sheets; on several sheets a quarter of a sheet's questions is on all."""
 KINDS = ("topic", "model", "rating", "log odds", "difference")
 
@@ -50,7 +59,9 @@ def design(n_readers: int, n_topics: int, n_sheets: int) -> tuple[Any, Any]:
     return reader, topic
 
 
-def coverage(n_readers: int, n_topics: int, n_sheets: int, mean: float, spread: float, n: int) -> Any:
+def coverage(
+    n_readers: int, n_topics: int, n_sheets: int, mean: float, spread: float, n: int
+) -> Any:
     """Return the share of `n` repetitions whose intervals hold the true value, by kind."""
     rng = np.random.default_rng([n_readers, n_topics, n_sheets, int(10 * mean), int(10 * spread)])
     reader, topic = design(n_readers, n_topics, n_sheets)
@@ -76,9 +87,7 @@ def coverage(n_readers: int, n_topics: int, n_sheets: int, mean: float, spread: 
             for _ in range(2)
         ]
         topics = TOPICS * rng.normal(size=(2, n_topics))
-        logits = [
-            mean - 0.5 * m + effects[m][reader] + topics[m][topic] for m in range(2)
-        ]
+        logits = [mean - 0.5 * m + effects[m][reader] + topics[m][topic] for m in range(2)]
         answers = [(rng.random(len(reader)) < logistic(each)).astype(float) for each in logits]
         means = [crossed_mean(each, reader, topic) for each in answers]
         shares = [intervals.mean_of_model(each, "") for each in means]
@@ -86,7 +95,11 @@ def coverage(n_readers: int, n_topics: int, n_sheets: int, mean: float, spread: 
         common_part = correlation(
             (answers[0], reader, topic), (answers[1], reader, topic), n_readers
         )
-        note("difference", intervals.difference(*shares, np.clip(common_part, -1, 1)), true["difference"])
+        note(
+            "difference",
+            intervals.difference(*shares, np.clip(common_part, -1, 1)),
+            true["difference"],
+        )
         uniform = rng.random(len(reader))
         rating = 1.0 + sum(uniform < logistic(logits[0] + c) for c in (1, -1))
         found = intervals.mean_of_model(crossed_mean(rating, reader, topic), "", 1.0, 3.0)
@@ -110,7 +123,9 @@ def main() -> None:
     print("| readers | topics | sheets | " + " | ".join(KINDS) + " |")
     print("|---" * (3 + len(KINDS)) + "|")
     for each in DESIGNS:
-        cells = [coverage(*each, mean, spread, n) for mean, spread in itertools.product(MEANS, READERS)]
+        cells = [
+            coverage(*each, mean, spread, n) for mean, spread in itertools.product(MEANS, READERS)
+        ]
         shown = []
         for kind in KINDS:
             held = [100 * cell[kind][0] for cell in cells]

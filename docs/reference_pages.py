@@ -130,12 +130,13 @@ def settings_classes() -> dict[str, type[Any]]:
             continue
         for name, value in vars(import_module(module.name)).items():
             if name.endswith("Settings") and is_dataclass(value) and isinstance(value, type):
-                classes[name.removesuffix("Settings").lower()] = value
+                words = re.findall("[A-Z][a-z]*", name.removesuffix("Settings"))
+                classes["-".join(words).lower()] = value
     missing = [name for name in SECTIONS if name not in classes]
     if missing:
         raise LookupError(
             f"no settings class for {', '.join(missing)}: expected one named "
-            f"{missing[0].capitalize()}Settings in a module pipeline/…settings.py"
+            f"{missing[0].title().replace('-', '')}Settings in a module pipeline/…settings.py"
         )
     return {name: classes[name] for name in SECTIONS}
 

@@ -16,6 +16,8 @@ from pipeline.commands import (
     download,
     evaluate,
     infer,
+    reading_score,
+    reading_test,
     report,
     reproduce,
     select,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     *(download, train, select, evaluate, topics, report, infer),
-    *(reproduce, allocate, convert, cache, warm),
+    *(reading_test, reading_score, reproduce, allocate, convert, cache, warm),
 )
 """Commands in the order of --help. They import numba, spaCy and scikit-learn only when they run, so
 that --help and a mistyped option are answered at once."""

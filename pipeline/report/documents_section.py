@@ -138,7 +138,7 @@ def _in_the_text(run: LoadedRun, chosen: Corpus) -> dict[str, _Found]:
     how, bigrams = run.text_settings, run.bigrams
     number_of = {word: w for w, word in enumerate(chosen.vocabulary)}
     try:
-        articles = _articles(run.store, {article_of(doc_id) for doc_id in chosen.doc_ids})
+        articles = articles_of(run.store, {article_of(doc_id) for doc_id in chosen.doc_ids})
         if not articles:
             return {}
         annotator = load_annotator(how.spacy_model, noun_chunks=how.noun_chunks, warn=logger.debug)
@@ -160,7 +160,7 @@ def _in_the_text(run: LoadedRun, chosen: Corpus) -> dict[str, _Found]:
     return found
 
 
-def _articles(store: ArticleStore, doc_ids: set[str]) -> dict[str, Article]:
+def articles_of(store: ArticleStore, doc_ids: set[str]) -> dict[str, Article]:
     """Return articles of the store by their ids; reads only the shards that hold some."""
     found: dict[str, Article] = {}
     for entry in store.entries:

@@ -52,14 +52,30 @@ def render(report: Report, figures: Mapping[tuple[int | None, str], str]) -> str
     )
 
 
-def render_template(name: str, data: dict[str, Any] | None, **context: Any) -> str:
+def render_template(
+    name: str, data: dict[str, Any] | None, scripts: tuple[str, ...] = SCRIPTS, **context: Any
+) -> str:
     """Return a page from a file in `templates` that fills the blocks of `base.html.j2`.
 
-    `data` is that of the script; None if it has only themes and tables to handle. Strings of the
-    context are escaped, with visible control characters, unless they are `markupsafe.Markup`.
+    `data` is that of the `scripts`, files in `templates` too; None if they have only themes and
+    tables to handle. Strings of the context are escaped, with visible control characters, unless
+    they are `markupsafe.Markup`.
     """
     template = _environment().get_template(name)
-    return template.render(data=None if data is None else embedded_json(data), **context)
+    embedded = None if data is None else embedded_json(data)
+    return template.render(data=embedded, **_script(scripts), **context)
+
+
+@cache
+def _script(names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the script of these files, and the hash by which the page's policy allows it."""
+    inside = "\n".join(_source(name) for name in names)
+    script = f'(() => {{\n"use strict";\n{inside}}})();\n'
+    digest = hashlib.sha256(script.encode()).digest()
+    return {
+        "script": Markup(script),  # noqa: S704 - ours
+        "script_hash": base64.b64encode(digest).decode(),
+    }
 
 
 @cache
@@ -74,14 +90,10 @@ def _environment() -> Environment:
     )
     environment.filters |= {"share": share, "number": number, "bar": _bar, "of_log_p": of_log_p}
     environment.filters["safe_url"] = safe_url
-    inside = "\n".join(_source(name) for name in SCRIPTS)
-    script = f'(() => {{\n"use strict";\n{inside}}})();\n'
     environment.globals |= {
         "software_version": software_version(),
         "max_alone": _MAX_ALONE,
         "style": Markup("\n".join(_source(name) for name in STYLES)),  # noqa: S704 - ours
-        "script": Markup(script),  # noqa: S704 - ours
-        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }
     return environment
 

@@ -127,5 +127,5 @@ def reproductions_page(views: list[ExperimentView], made: str) -> str:
     """Return the page; `made` says when and by which command it was made."""
     papers = [(paper, [view for view in views if view.paper is paper]) for paper in PAPERS]
     counts = Counter(sorted((view.verdict for view in views), key=claims.VERDICTS.index))
-    shown = {"papers": papers, "views": views, "counts": counts, "made": made}
+    shown: dict[str, Any] = {"papers": papers, "views": views, "counts": counts, "made": made}
     return render_template("reproductions.html.j2", None, title=TITLE, **shown)

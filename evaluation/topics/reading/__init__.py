@@ -1,4 +1,4 @@
-"""Reading tests: questions on topics for people, or for any function, and scores of their answers."""
+"""Reading tests: questions on topics for people or for any function, and scores of answers."""
 
 from typing import TYPE_CHECKING
 

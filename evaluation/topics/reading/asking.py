@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,9 +18,9 @@ def ask(questions: Sequence[Question], answer: Callable[[Question], int]) -> lis
     program is no reader, and agrees with itself more than readers do with each other. Raises
     TypeError or ValueError if an answer is no index of an option.
     """
-    answers = []
+    answers: list[int] = []
     for number, question in enumerate(questions):
-        found = answer(question)
+        found: Any = answer(question)
         if isinstance(found, bool) or not isinstance(found, Integral):
             raise TypeError(
                 f"answer must return a whole number, found {found!r} for question {number}"

@@ -1,16 +1,17 @@
 """Mean of answers of readers about topics, and its error over both.
 
-An answer y_rt of reader r about topic t is µ + a_r + b_t + e_rt, with variances σ²_R, σ²_T and σ²_E.
-The mean over topics of the mean over a topic's readers, with weights w_rt = 1 / (T n_t), has variance
+An answer y_rt of reader r about topic t is µ + a_r + b_t + e_rt, with variances σ²_R, σ²_T and
+σ²_E. The mean over topics of the mean over a topic's readers, with weights w_rt = 1 / (T n_t), has
+variance
 
     V = σ²_R Σ_r w_r.² + σ²_T Σ_t w_.t² + σ²_E Σ_rt w_rt².
 
-Half the squared difference of two answers is on average σ²_T + σ²_E for one reader, σ²_R + σ²_E for one
-topic, and the sum of the three for two readers and two topics. Means over such pairs estimate the
-three, without bias also if readers answer different questions. With all answers there, this is the
-analysis of variance of the crossed design (Searle, Casella & McCulloch 1992, "Variance components"):
-a bootstrap of readers and topics overstates V, as it counts σ²_E up to three times (Owen
-2007, "The pigeonhole bootstrap").
+Half the squared difference of two answers is on average σ²_T + σ²_E for one reader, σ²_R + σ²_E for
+one topic, and the sum of the three for two readers and two topics. Means over such pairs estimate
+the three, without bias also if readers answer different questions. With all answers there, this is
+the analysis of variance of the crossed design (Searle, Casella & McCulloch 1992, "Variance
+components"). A bootstrap of readers and topics overstates V, as it counts σ²_E up to three times
+(Owen 2007, "The pigeonhole bootstrap").
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class CrossedMean:
     """Variance of the mean; NaN for one reader or topic, or if none has two answers. It may be
     negative by chance."""
     degrees_of_freedom: float
-    """Degrees of freedom of the variance (Satterthwaite 1946); at least those of readers or topics."""
+    """Degrees of freedom of the variance (Satterthwaite 1946), at least the fewer of readers' and
+    topics'."""
     n_answers: float
     """Number of equally weighted answers with the same Σ w²."""
     spread: float
@@ -96,7 +98,8 @@ def correlation(
     # All products sum to 0, those of two readers to minus those of one.
     covariance = float(sums[0] @ sums[1]) / (1 - pairs)
     most = math.sqrt(means[0].reader_variance * means[1].reader_variance)
-    return max(min(covariance, most), -most) / math.sqrt(scale)
+    found = max(min(covariance, most), -most) / math.sqrt(scale)
+    return max(min(found, 1.0), -1.0)
 
 
 def _differences(value: Floats, weight: Floats, group: Ints) -> float:

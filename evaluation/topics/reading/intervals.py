@@ -1,11 +1,11 @@
 """Intervals of 95 % for shares, means and differences of models; none where none can be trusted.
 
 Shares: Wilson 1927, "Probable inference, the law of succession, and statistical inference". For the
-mean of a model the number of answers is replaced by the effective one, p (1 - p) / V, and the normal
-quantile by Student's, as in surveys (Korn & Graubard 1998, "Confidence intervals for proportions with
-small expected number of positive counts estimated from survey data", who take another interval).
-Differences: from the two intervals and the correlation of the means (Zou & Donner 2008, "Construction
-of confidence limits about effect measures: a general approach"; Newcombe 1998 for shares).
+mean of a model the number of answers is replaced by the effective one, p (1 - p) / V, and the
+normal quantile by Student's, as in surveys (Korn & Graubard 1998, "Confidence intervals for
+proportions with small expected number of positive counts estimated from survey data", who take
+another interval). Differences: from the two intervals and the correlation of the means (Zou &
+Donner 2008, "Construction of confidence limits about effect measures: a general approach").
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def mean_of_model(
     """Return the mean of a model over readers and topics like these.
 
     Answers are from `least` to `most`: right or wrong, ratings, log odds. The variance is at least
-    that of independent answers. For this, the mean is moved to the middle by four more answers, half
-    of them at each end (as by Agresti & Coull 1998), so that there is some if all answers are equal.
+    that of independent answers. For this, the mean is moved to the middle by four more answers,
+    half of them at each end (as by Agresti & Coull 1998): it is positive if all answers are equal.
     """
     if not caution and math.isnan(found.variance):
         caution = NO_OVERLAP

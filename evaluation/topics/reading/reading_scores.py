@@ -1,8 +1,8 @@
 """Scores of a reading test: precision of topics and models, log odds, ratings, agreement.
 
 Chang et al. 2009, "Reading tea leaves: how humans interpret topic models": model precision is the
-share of readers who find the intruding word (eq. 1), the topic log odds are the mean of log θ of the
-true intruder minus log θ of the topic chosen in its place (eq. 2).
+share of readers who find the intruding word (eq. 1), the topic log odds are the mean of log θ of
+the true intruder minus log θ of the topic chosen in its place (eq. 2).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evaluation.arrays import Floats, Ints
+
 
 @dataclass(frozen=True)
 class UnitScore:
@@ -154,13 +155,16 @@ def _score_of(items: Sequence[Item], task: str, model: str, given: _Answered) ->
     asked = [items[i] for i in np.unique(given.item).tolist()]
     is_rating, has_odds = task == RATING, task == TOPIC_INTRUSION
     right = np.array([-1 if each.intruder is None else each.intruder for each in asked])
-    value = given.option + 1.0 if is_rating else (given.option == right[given.unit]).astype(float)
+    answer = given.option + 1 if is_rating else given.option == right[given.unit]
+    value: Floats = np.asarray(answer, dtype=np.float64)
     n_readers = len(np.unique(given.reader))
     caution = too_few(n_readers, len(asked), "document" if has_odds else "topic")
     mean = crossed_mean(value, given.reader, given.unit)
     log_odds = None
     if has_odds:
-        lost = np.array([items[i].log_odds[j] for i, j in zip(given.item, given.option, strict=True)])
+        lost = np.array(
+            [items[i].log_odds[j] for i, j in zip(given.item, given.option, strict=True)]
+        )
         least = min(min(each.log_odds) for each in asked)
         lost_mean = crossed_mean(lost, given.reader, given.unit)
         log_odds = mean_of_model(lost_mean, caution, least, 0.0)
@@ -178,9 +182,7 @@ def _score_of(items: Sequence[Item], task: str, model: str, given: _Answered) ->
         n_answers=len(value),
         units=tuple(
             UnitScore(each.unit, len(of_unit), _of_unit(of_unit, is_rating=is_rating))
-            for each, of_unit in (
-                (each, value[given.unit == u]) for u, each in enumerate(asked)
-            )
+            for each, of_unit in ((each, value[given.unit == u]) for u, each in enumerate(asked))
         ),
     )
     return _Scored(found, (value, given.reader, given.unit))
@@ -194,7 +196,7 @@ def _of_unit(value: Floats, *, is_rating: bool) -> Estimate:
 
 def _difference(first: _Scored, second: _Scored, n_readers: int) -> Estimate:
     common = correlation(first.values, second.values, n_readers)
-    return difference(first.score.estimate, second.score.estimate, min(max(common, -1.0), 1.0))
+    return difference(first.score.estimate, second.score.estimate, common)
 
 
 def _of_reader(items: Sequence[Item], reader: str, given: Mapping[int, int]) -> ReaderScore:

@@ -1,7 +1,7 @@
 """Sheets: which questions each reader has.
 
-If there are more questions than a reader answers, some are asked of all readers, which shows how far
-they agree, and the others are dealt to sheets. Each sheet has tasks and models in the same
+If there are more questions than a reader answers, some are asked of all readers, which shows how
+far they agree, and the others are dealt to sheets. Each sheet has tasks and models in the same
 proportions as the whole test.
 """
 

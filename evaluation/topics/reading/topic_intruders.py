@@ -38,7 +38,7 @@ def topic_intrusion(
     min_share: float = MIN_SHARE,
     random_state: int | np.random.Generator = 0,
 ) -> list[Item]:
-    """Return a question for each document: which of four topics is not in it?
+    """Return a question for each document: which of four topics is not in it.
 
     Three topics are those with the largest shares of the document. The intruder is drawn from the
     others whose share is at most the median. A document gets no question if the third share is

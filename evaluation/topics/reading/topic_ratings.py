@@ -1,4 +1,4 @@
-"""Ratings of topics: how well do the top words belong together, on three levels?
+"""Ratings of topics: how well the top words belong together, on three levels.
 
 Newman, Lau, Grieser & Baldwin 2010, "Automatic evaluation of topic coherence": people rated
 the ten top words of topics from 1, useless, to 3, useful.
@@ -29,7 +29,7 @@ LEVELS: Final = (
 def ratings(
     topic_word: ArrayLike, vocabulary: Sequence[str], *, model: str = "", n_words: int = 10
 ) -> list[Item]:
-    """Return a question for each topic with words: to which of three levels do they belong together?
+    """Return a question for each topic with words: how well they belong together.
 
     `topic_word` (K, V) are weights, none negative. Raises ValueError if shapes disagree, or
     `n_words` is not positive.

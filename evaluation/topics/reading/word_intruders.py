@@ -35,7 +35,7 @@ def word_intrusion(
     n_words: int = N_WORDS,
     random_state: int | np.random.Generator = 0,
 ) -> list[Item]:
-    """Return a question for each topic: which of `n_words` + 1 words is the intruder?
+    """Return a question for each topic: which of `n_words` + 1 words is the intruder.
 
     The intruder is drawn from another topic, drawn before: it is one of the 10 top words there, and
     in this topic at most as probable as the median word. A topic with fewer than `n_words` words,
@@ -80,8 +80,8 @@ def checked_topics(topic_word: ArrayLike, vocabulary: Sequence[str]) -> Floats:
 def weights_of_lists(lists: Sequence[Sequence[str]]) -> tuple[Floats, tuple[str, ...]]:
     """Return weights (K, V) and words of topics that are known only by lists, the best word first.
 
-    The word at place i of n has weight n - i, a word that is not in the list 0. Raises ValueError if
-    a list is empty or has a word twice.
+    The word at place i of n has weight n - i, a word that is not in the list 0. Raises ValueError
+    if a list is empty or has a word twice.
     """
     vocabulary = tuple(dict.fromkeys(word for words in lists for word in words))
     place = {word: w for w, word in enumerate(vocabulary)}
