@@ -38,6 +38,7 @@ class ShownDocuments:
     ids: tuple[str, ...]
     titles: tuple[str, ...]
     excerpts: tuple[str, ...]
+    sources: tuple[str, ...]  # Address of the revision, and licence
     shares: Floats  # (n_docs, K)
 
 
@@ -52,7 +53,7 @@ def shown_documents(
     twice. There is none if the run learned from counts or its store is gone.
     """
     model, parts = run.model, run.parts
-    found = [ShownDocuments((), (), (), np.zeros((0, model.topics.n_topics)))]
+    found = [ShownDocuments((), (), (), (), np.zeros((0, model.topics.n_topics)))]
     if run.settings.counts or not run.store.exists or model.vocabulary != run.corpus.vocabulary:
         return found[0]
     for part in (parts.test, parts.validation, parts.train):
@@ -63,6 +64,7 @@ def shown_documents(
         tuple(doc_id for each in found for doc_id in each.ids),
         tuple(title for each in found for title in each.titles),
         tuple(text for each in found for text in each.excerpts),
+        tuple(source for each in found for source in each.sources),
         np.concatenate([each.shares for each in found]),
     )
 
@@ -91,7 +93,8 @@ def _of_part(
     return ShownDocuments(
         ids,
         tuple(named[doc_id].title for doc_id in ids),
-        tuple(excerpt(texts[doc_id]) for doc_id in ids),
+        tuple(excerpt(texts[doc_id][0]) for doc_id in ids),
+        tuple(", ".join(filter(None, (named[i].url, texts[i][1]))) for i in ids),
         shares[shown],
     )
 
@@ -115,8 +118,8 @@ def excerpt(text: str) -> str:
     return f"{cut} …"
 
 
-def _texts(run: LoadedRun, doc_ids: list[str]) -> dict[str, str]:
-    """Return the texts of these documents that the store has, by id."""
+def _texts(run: LoadedRun, doc_ids: list[str]) -> dict[str, tuple[str, str]]:
+    """Return text and licence of these documents that the store has, by id."""
     try:
         articles = articles_of(run.store, {article_of(doc_id) for doc_id in doc_ids})
     except CorpusFormatError as error:
@@ -126,6 +129,6 @@ def _texts(run: LoadedRun, doc_ids: list[str]) -> dict[str, str]:
     for doc_id in doc_ids:
         article = articles.get(article_of(doc_id))
         text = None if article is None else text_of(article, doc_id)
-        if text is not None and text.strip():
-            found[doc_id] = text
+        if article is not None and text is not None and text.strip():
+            found[doc_id] = text, article.license
     return found

@@ -43,6 +43,7 @@ class ReadingTest:
                     "options": list(item.question.options),
                     "text": item.question.text,
                     "title": item.question.title,
+                    "source": item.question.source,
                 }
                 for i, item in enumerate(self.items)
             },
@@ -130,7 +131,7 @@ def read_json(path: Path, kind: str) -> dict[str, Any]:
 
 def _item(entry: dict[str, Any]) -> Item:
     asked = entry["question"]
-    question = Question(asked["task"], tuple(asked["options"]), asked["text"], asked["title"])
+    question = Question(**(asked | {"options": tuple(asked["options"])}))
     return Item(
         question,
         str(entry["model"]),

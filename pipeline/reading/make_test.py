@@ -149,6 +149,7 @@ def _of_documents(
         topics,
         shown.excerpts,
         titles=shown.titles,
+        sources=shown.sources,
         ids=shown.ids,
         model=model.name,
         random_state=rng,

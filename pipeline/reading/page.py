@@ -37,9 +37,5 @@ def reading_page(test: ReadingTest, title: str) -> str:
 
 
 def _visible(question: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "task": question["task"],
-        "options": [clean(each) for each in question["options"]],
-        "text": clean(question["text"]),
-        "title": clean(question["title"]),
-    }
+    texts = {name: clean(question[name]) for name in ("task", "text", "title", "source")}
+    return texts | {"options": [clean(each) for each in question["options"]]}

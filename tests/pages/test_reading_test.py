@@ -30,6 +30,7 @@ def made_up_test(n_questions=12, n_repeated=2, title="Title <b>0</b>"):
             [f"topic {k}" for k in range(5)],
             [f"text {d} &amp; more" for d in range(6)],
             titles=[title] * 6,
+            sources=[f"https://example.org/{d}, CC BY-SA 4.0" for d in range(6)],
             model="one",
         )[:3],
     ]
@@ -93,6 +94,9 @@ def test_answers_go_from_the_keyboard_over_a_reload_to_a_file_and_a_score(opened
         key=lambda each: (("word-intrusion", "rating", "topic-intrusion").index(each[0]), each[1]),
     )
     assert page.get_by_role("heading", name="Thank you").is_visible()
+    page.get_by_text("Sources of the texts").click()
+    assert page.locator("#end li").count() == 3
+    assert page.locator("#end li").first.inner_text().endswith(", CC BY-SA 4.0")
     answers, download = save(page, "Save the answers")
     assert download.suggested_filename == f"answers-{answers['reader']}.json"
     assert json.loads(page.locator("#as-text").input_value()) == answers

@@ -21,6 +21,7 @@ class Question:
     options: tuple[str, ...]  #: Words, topics as lists of words, or levels of a rating.
     text: str = ""  #: Excerpt of a document, or the words of a topic to rate.
     title: str = ""  #: Title of the document.
+    source: str = ""  #: Address and licence of the document.
 
 
 @dataclass(frozen=True)

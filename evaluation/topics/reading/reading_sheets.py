@@ -61,7 +61,7 @@ def sheets(
     if len(order) <= fresh:
         shared, rest, n_sheets = order, [], 1
     else:
-        n_shared = max(fresh // SHARED, 1)
+        n_shared = max(fresh // SHARED, n_repeated, 1)
         shared, rest = order[:n_shared], order[n_shared:]
         n_sheets = -(-len(rest) // (fresh - n_shared))
     repeatable = [i for i in shared if items[i].intruder is not None][:n_repeated]
@@ -69,8 +69,8 @@ def sheets(
     repeated = range(len(items), len(known))
     place = rng.permutation(len(known))  # of each item in the order that tells nothing
     dealt = []
-    for s in range(n_sheets):
-        of_sheet = [*shared, *rest[s::n_sheets]]
+    for own in np.array_split(np.array(rest, dtype=np.int64), n_sheets):
+        of_sheet = [*shared, *own.tolist()]
         groups = [
             tuple(sorted(int(place[i]) for i in some if known[i].question.task == task))
             for task in TASKS

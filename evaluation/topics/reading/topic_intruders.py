@@ -13,7 +13,7 @@ from evaluation.topics.reading.question import TOPIC_INTRUSION, Item, Question
 from models.checks import check_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -33,6 +33,7 @@ def topic_intrusion(
     texts: Sequence[str],
     *,
     titles: Sequence[str] | None = None,
+    sources: Sequence[str] | None = None,
     ids: Sequence[str] | None = None,
     model: str = "",
     min_share: float = MIN_SHARE,
@@ -43,10 +44,10 @@ def topic_intrusion(
     Three topics are those with the largest shares of the document. The intruder is drawn from the
     others whose share is at most the median. A document gets no question if the third share is
     below `min_share`. `shares` are (D, K), `topics` (K,) their shown words, `texts` (D,) excerpts,
-    `titles` and `ids` (D,). Raises ValueError if lengths disagree, a share is no share, or there
-    are fewer than four topics.
+    `titles`, `sources` and `ids` (D,). Raises ValueError if lengths disagree, a share is no share,
+    or there are fewer than four topics.
     """
-    theta = _checked(shares, topics, texts, titles, ids)
+    theta = _checked(shares, topics, texts, {"titles": titles, "sources": sources, "ids": ids})
     check_whole("number of topics", theta.shape[1], N_TOPICS + 1)
     rng = np.random.default_rng(random_state)
     items = []
@@ -68,6 +69,7 @@ def topic_intrusion(
                     tuple(topics[k] for k in options),
                     texts[d],
                     "" if titles is None else titles[d],
+                    "" if sources is None else sources[d],
                 ),
                 model,
                 str(d) if ids is None else ids[d],
@@ -82,8 +84,7 @@ def _checked(
     shares: ArrayLike,
     topics: Sequence[str],
     texts: Sequence[str],
-    titles: Sequence[str] | None,
-    ids: Sequence[str] | None,
+    named: Mapping[str, Sequence[str] | None],
 ) -> Floats:
     theta = np.asarray(shares, dtype=np.float64)
     if theta.ndim != 2 or theta.shape != (len(texts), len(topics)):
@@ -91,7 +92,7 @@ def _checked(
             f"shares must be ({len(texts)}, {len(topics)}), a row for each text and a column for "
             f"each topic, found shape {theta.shape}"
         )
-    for name, given in (("titles", titles), ("ids", ids)):
+    for name, given in named.items():
         if given is not None and len(given) != len(theta):
             raise ValueError(f"{name} must be {len(theta)}, as texts are, found {len(given)}")
     if not np.isfinite(theta).all() or (theta < 0).any():

@@ -201,7 +201,19 @@ function save() {
   announce("The answers are saved as a file");
 }
 
+function listSources() {
+  const box = part(find("#end"), "sources");
+  const shown = state.order.map((id) => test.questions[id]).filter((each) => each.source);
+  const titles = new Map(shown.map((each) => [each.source, each.title])); // each text once
+  const rows = [...titles].map(([source, title]) =>
+    make("li", {}, isolated(title), ": ", make("bdi", { dir: "ltr" }, source)),
+  );
+  find("ul", box).replaceChildren(...rows);
+  box.hidden = rows.length === 0;
+}
+
 function finish() {
+  listSources();
   const end = find("#end");
   part(end, "answered").textContent = state.order.length;
   find("#as-text").value = saved();
