@@ -41,8 +41,8 @@ class CrossedMean:
     """Number of equally weighted answers with the same Σ w²."""
     spread: float
     """Variance of single answers, Σ w (y - mean)²."""
-    reader_variance: float
-    """The part of the variance that readers cause, at least 0."""
+    of_readers: float
+    """The part of the variance that readers cause; negative by chance."""
 
 
 def crossed_mean(value: Floats, reader: Ints, topic: Ints) -> CrossedMean:
@@ -66,7 +66,7 @@ def crossed_mean(value: Floats, reader: Ints, topic: Ints) -> CrossedMean:
     variance = sum(part[:2]) + part[2] * square_e
     free = max(1 / square_r - 1, 1.0), max(1 / square_t - 1, 1.0)
     degrees = _degrees(part, square_e, free)
-    return CrossedMean(mean, variance, degrees, n, spread, max(part[0], 0.0))
+    return CrossedMean(mean, variance, degrees, n, spread, part[0])
 
 
 def weights(topic: Ints) -> Floats:
@@ -80,25 +80,30 @@ def correlation(
 ) -> float:
     """Return the correlation of the means of two models, about different topics, by their readers.
 
-    Each is value, reader and topic of its answers; readers are numbered alike. The mean product of
-    the deviations of two answers is larger for one reader than for two by the covariance of a
-    reader's effects. The correlation is at most what the variances of these effects allow, and 0 if
-    no pair of answers is of one reader, or none is of two.
+    Each is value, reader and topic of its answers; readers are numbered alike. With d_rt the
+    deviation of an answer from the mean of its topic, which has no effect of the topic, the sums
+    Σ_t w_rt d_rt of a reader for the two models are, but for errors, M_1 a_1 and M_2 a_2, where a_1
+    and a_2 are the effects of readers. The sum of their products over readers is on average
+    tr(M_1 M_2ᵀ) times the covariance of a reader's effects, which is at most the mean of their
+    variances. 0 if no reader allows to estimate it.
     """
-    sums, shares, means = [], [], []
+    sums, shares, maps, means = [], [], [], []
     for value, reader, topic in (first, second):
-        weight = weights(topic)
-        centred = value - float(weight @ value)
-        sums.append(np.bincount(reader, weight * centred, minlength=n_readers))
+        weight, n_t = weights(topic), np.bincount(topic)
+        deviation = value - (np.bincount(topic, value) / n_t)[topic]
+        sums.append(np.bincount(reader, weight * deviation, minlength=n_readers))
         shares.append(np.bincount(reader, weight, minlength=n_readers))
+        table = np.zeros((n_readers, len(n_t)))
+        table[reader, topic] = weight
+        maps.append(np.diag(shares[-1]) - len(n_t) * table @ table.T)  # 1 / n_t = T w_rt
         means.append(crossed_mean(value, reader, topic))
-    pairs, scale = float(shares[0] @ shares[1]), means[0].variance * means[1].variance
-    if min(pairs, 1 - pairs) < 1e-12 or not scale > 0:
+    one, two = means
+    trace = float((maps[0] * maps[1]).sum())
+    if trace < 1e-12 or not min(one.variance, two.variance) > 0:
         return 0.0
-    # All products sum to 0, those of two readers to minus those of one.
-    covariance = float(sums[0] @ sums[1]) / (1 - pairs)
-    most = math.sqrt(means[0].reader_variance * means[1].reader_variance)
-    found = max(min(covariance, most), -most) / math.sqrt(scale)
+    covariance = float(sums[0] @ sums[1]) / trace * float(shares[0] @ shares[1])
+    most = max((one.of_readers + two.of_readers) / 2, 0.0)
+    found = max(min(covariance, most), -most) / math.sqrt(one.variance * two.variance)
     return max(min(found, 1.0), -1.0)
 
 

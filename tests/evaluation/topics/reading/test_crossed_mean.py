@@ -28,14 +28,14 @@ def test_variance_is_without_bias_where_readers_answer_different_questions():
     asked = rng.random((6, 15)) < 0.5
     asked[0] = True  # every topic has an answer
     reader, topic = np.nonzero(asked)
-    for _ in range(4000):
+    for _ in range(2000):
         effects = 0.5 * rng.normal(size=6)[reader] + 0.8 * rng.normal(size=15)[topic]
         found = crossed_mean(effects + rng.normal(size=len(reader)), reader, topic)
         values.append((found.mean, found.variance))
     means, variances = np.array(values).T
     true, stated = means.var(), variances.mean()
-    # Standard errors of a variance over 4,000 normal draws, and of the mean of the estimates.
-    error = np.hypot(true * math.sqrt(2 / 4000), variances.std() / math.sqrt(4000))
+    # Standard errors of a variance over 2,000 normal draws, and of the mean of the estimates.
+    error = np.hypot(true * math.sqrt(2 / 2000), variances.std() / math.sqrt(2000))
     assert abs(stated - true) < 4 * error
 
 

@@ -9,9 +9,8 @@ from tests.oracles import reading as oracle
 
 
 def mean_of(mean, variance, n=100.0, degrees=20.0, spread=None):
-    return CrossedMean(
-        mean, variance, degrees, n, mean * (1 - mean) if spread is None else spread, 0
-    )
+    spread = mean * (1 - mean) if spread is None else spread
+    return CrossedMean(mean, variance, degrees, n, spread, 0.0)
 
 
 @pytest.mark.parametrize(("n_right", "n"), [(0, 5), (1, 3), (4, 5), (5, 5), (17, 20)])

@@ -28,7 +28,7 @@ def test_intruder_is_improbable_here_and_probable_elsewhere():
 
 
 def test_place_and_topic_of_the_intruder_are_drawn_evenly():
-    rows, places, n = made_up(), [], 300
+    rows, places, n = made_up(), [], 120
     for seed in range(n):
         places += [item.intruder for item in word_intrusion(rows, WORDS, random_state=seed)]
     counts = np.bincount(places, minlength=6)
