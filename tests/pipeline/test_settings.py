@@ -11,6 +11,7 @@ from pipeline.settings import (
     DownloadSettings,
     EvaluateSettings,
     InferSettings,
+    ReadingTestSettings,
     ReportSettings,
     SelectSettings,
     TopicsSettings,
@@ -24,7 +25,8 @@ KINDS = dict(
         SECTIONS,
         (
             *(DownloadSettings, TrainSettings, EvaluateSettings, TopicsSettings, InferSettings),
-            *(SelectSettings, ReportSettings, AllocateSettings, ReproduceSettings),
+            *(SelectSettings, ReportSettings, ReadingTestSettings),
+            *(AllocateSettings, ReproduceSettings),
         ),
         strict=True,
     )
