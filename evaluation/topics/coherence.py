@@ -28,20 +28,29 @@ gensim's `CoherenceModel` gives the same values, except in these cases:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from corpora import Corpus
-from evaluation.topics.cooccurrence import Cooccurrence, count_documents, count_windows
-from evaluation.topics.running_text import UNKNOWN, RunningText
+from corpora.split import article_of
+from corpora.tokens.running_words import UNKNOWN
+from evaluation.topics.cooccurrence import (
+    BlockCounts,
+    Cooccurrence,
+    count_documents,
+    count_windows,
+)
+from evaluation.topics.reference.index import ReferenceIndex
+from evaluation.topics.resampling import Resampled, resample
 from models.topics import TopicWords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evaluation.arrays import Bools, Floats, Ints
+    from evaluation.topics.running_text import RunningText
 
 Measure = Literal["u_mass", "c_uci", "c_npmi", "c_v"]
 WINDOW_SIZES: Final[dict[str, int | None]] = {"u_mass": None, "c_uci": 10, "c_npmi": 10, "c_v": 110}
@@ -50,7 +59,14 @@ WINDOW_SIZES: Final[dict[str, int | None]] = {"u_mass": None, "c_uci": 10, "c_np
 
 @dataclass(frozen=True, eq=False)
 class Coherence:
-    """The coherence of each topic, the higher the better."""
+    """The coherence of each topic, the higher the better.
+
+    It has two kinds of standard errors, of different questions. `standard_error` is over topics:
+    how far the mean may lie from that of many more topics like these, counted in these documents.
+    `by_document` is over the reference's documents, the topics being fixed: how far a topic's
+    coherence, or the mean, may lie from what infinitely many documents like these would give. It
+    covers neither the choice of the reference nor the training of the topics.
+    """
 
     measure: str
     window: Literal["sliding", "document"]
@@ -59,6 +75,8 @@ class Coherence:
     n_windows: int
     per_topic: Floats  #: (K,), NaN for a topic with fewer than two words that occur.
     n_pairs: Ints  #: (K,), pairs of words that both occur, over which each value is a mean.
+    by_document: Resampled = field(default_factory=Resampled.unknown)
+    """Standard errors of `per_topic` and of `mean` over documents."""
 
     @property
     def n_topics(self) -> int:
@@ -82,56 +100,108 @@ class Coherence:
 
 def coherence(
     topics: TopicWords | Sequence[Sequence[str]],
-    corpus: Corpus | RunningText,
+    corpus: Corpus | RunningText | ReferenceIndex,
     measure: str = "c_npmi",
     *,
     n_words: int = 10,
     smoothing: float = 1.0,
+    vocabulary: Sequence[str] | None = None,
 ) -> Coherence:
     """Return the coherence of the `n_words` most probable words of each topic.
 
-    Topics are over the vocabulary of `corpus`, or each topic's words, the most probable first.
-    Windows are counted in `corpus`; in a `Corpus`, which has no order, documents are the windows of
-    every measure. `smoothing` is added to n_ab in u_mass and c_uci; gensim adds 1e-12 N.
+    Topics are a model, or each topic's words, the most probable first. `vocabulary` has the words
+    of a model's columns; by default they are those of `corpus`, except of an index, whose words are
+    others than the model's. Windows are counted in `corpus`; in a `Corpus`, which has no order,
+    documents are the windows of every measure. `smoothing` is added to n_ab in u_mass and c_uci;
+    gensim adds 1e-12 N.
 
     Raises ValueError if the measure is not known, a topic has fewer than two words or one twice,
-    topics have different numbers of words, or a model has another number of words than the corpus.
+    topics have different numbers of words, or a model has another number of words than
+    `vocabulary`, or none is given with an index; CorpusFormatError if the index is damaged.
     """
     if measure not in WINDOW_SIZES:
         known = ", ".join(WINDOW_SIZES)
         raise ValueError(f"measure = {measure!r} is no coherence measure: use one of {known}")
     if not (smoothing > 0 and np.isfinite(smoothing)):
         raise ValueError(f"smoothing must be positive, found {smoothing}")
+    if vocabulary is None and isinstance(corpus, ReferenceIndex) and isinstance(topics, TopicWords):
+        raise ValueError("vocabulary: an index has words of its own; give those of the model")
+    if vocabulary is not None and isinstance(topics, TopicWords):
+        topics = _top_words(topics, vocabulary, n_words)
     words = _word_indices(topics, corpus.vocabulary, n_words)
     size = WINDOW_SIZES[measure]
     if isinstance(corpus, Corpus):
         size = None
-        found = count_documents(corpus.counts, words)
+        found = count_documents(corpus.counts, words, _articles_of(corpus))
+    elif isinstance(corpus, ReferenceIndex):
+        found = corpus.count_windows(words, size)
     else:
         found = count_windows(corpus, words, size)
-    occurs = found.n_word > 0
-    both = occurs[:, :, None] & occurs[:, None, :] & ~np.eye(words.shape[1], dtype=bool)
-    n_pairs = both.sum(axis=(1, 2)) // 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if measure == "c_v":
-            per_topic = _mean(_cosines(found), occurs & (n_pairs > 0)[:, None])
-        elif measure == "c_npmi":
-            per_topic = _mean(_npmi(found), both)
-        elif measure == "c_uci":
-            per_topic = _mean(_pmi(found, smoothing), both)
-        else:
-            # Row m, column l: the pair of a word and an earlier one.
-            before = np.tril(np.ones((words.shape[1], words.shape[1]), dtype=bool), -1)
-            confirmation = np.log((found.n_both + smoothing) / found.n_word[:, None, :])
-            per_topic = _mean(confirmation, both & before)
     return Coherence(
         measure,
         "document" if size is None else "sliding",
         size,
-        found.n_windows,
-        per_topic,
-        n_pairs,
+        found.total.n_windows,
+        _values(found.total, measure, smoothing),
+        _both_occur(found.total).sum(axis=(1, 2)) // 2,
+        _over_documents(found, measure, smoothing),
     )
+
+
+def _over_documents(found: BlockCounts, measure: str, smoothing: float) -> Resampled:
+    """Return the standard errors of a measure over documents."""
+    blocks = found.in_use.tolist()
+    without = np.empty((len(blocks), len(found.words.place)))
+    for i, g in enumerate(blocks):
+        without[i] = _values(found.without(g), measure, smoothing)
+    return resample(
+        _values(found.total, measure, smoothing),
+        without,
+        found.blocks_with_both,
+        _both_occur(found.total),
+    )
+
+
+def _both_occur(found: Cooccurrence) -> Bools:
+    """Return which pairs (K, n, n) of different words both occur."""
+    occurs = found.n_word > 0
+    both: Bools = occurs[:, :, None] & occurs[:, None, :]
+    both &= ~np.eye(found.n_word.shape[1], dtype=bool)
+    return both
+
+
+def _values(found: Cooccurrence, measure: str, smoothing: float) -> Floats:
+    """Return the coherence (K,) of each topic from counts of windows."""
+    n_words = found.n_word.shape[1]
+    both = _both_occur(found)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if measure == "c_v":
+            counted = (found.n_word > 0) & np.any(both, axis=(1, 2))[:, None]
+            return _mean(_cosines(found), counted)
+        if measure == "c_npmi":
+            return _mean(_npmi(found), both)
+        if measure == "c_uci":
+            return _mean(_pmi(found, smoothing), both)
+        # Row m, column l: the pair of a word and an earlier one.
+        before = np.tril(np.ones((n_words, n_words), dtype=bool), -1)
+        confirmation = np.log((found.n_both + smoothing) / found.n_word[:, None, :])
+        return _mean(confirmation, both & before)
+
+
+def _articles_of(corpus: Corpus) -> Ints:
+    """Return the number (D,) of the article of each document, ascending."""
+    names = [article_of(doc_id) for doc_id in corpus.doc_ids]
+    starts = [i == 0 or names[i] != names[i - 1] for i in range(len(names))]
+    return np.cumsum(np.array(starts, dtype=bool)) - 1
+
+
+def _top_words(topics: TopicWords, vocabulary: Sequence[str], n_words: int) -> list[list[str]]:
+    """Return the words of the topics of a model whose columns are `vocabulary`."""
+    if topics.n_words != len(vocabulary):
+        raise ValueError(
+            f"the topics are over {topics.n_words} words, the vocabulary has {len(vocabulary)}"
+        )
+    return [[vocabulary[w] for w in row] for row in topics.top_words(n_words).tolist()]
 
 
 def _word_indices(

@@ -1,0 +1,232 @@
+"""Index of a reference corpus: where each word is, so that windows of any size can be counted.
+
+It holds no counts of pairs. Those of 100,000 words in windows would be far larger than the
+positions of all tokens, and would fix the windows; positions give the counts of any pair in windows
+of any size, in each document, so that standard errors can be over documents.
+
+A query reads the postings of the words asked for, a stretch of documents at a time, and counts as
+in a text in memory: the counts are equal.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from corpora.array_file import release
+from corpora.errors import CorpusFormatError
+from corpora.tokens.running_words import UNKNOWN
+from evaluation.topics.cooccurrence import WindowCounter
+from evaluation.topics.reference.build import CHECK_BYTES, check_of
+from evaluation.topics.reference.index_file import Sections
+from evaluation.topics.reference.postings import (
+    decode_numbers,
+    fill_stretch,
+    take_words,
+)
+from models.kernel import read_only
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from corpora.files import PathLike
+    from evaluation.arrays import Ints, Ints32
+    from evaluation.topics.cooccurrence import BlockCounts
+    from evaluation.topics.reference.postings import Bytes
+
+STRETCH = 1 << 20
+"""Positions that are counted at a time, if no document is longer."""
+NO_POSITION: Final = np.iinfo(np.int64).max
+"""Position after the last one of a word."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceIndex:
+    """An opened index; its file stays mapped."""
+
+    path: Path
+    vocabulary: tuple[str, ...]
+    n_tokens: int  #: Tokens of words in the vocabulary.
+    about: dict[str, Any]  #: Source, settings and licence, as they were stored.
+    doc_start: Ints  #: (n_docs + 1,), position of the first token of each document, and the end.
+    article_of: Ints  #: (n_docs,), number of the article of each document, ascending.
+    word_tokens: Ints  #: (V,), tokens of each word.
+    _word_start: Ints  # (V + 1,), offsets in the postings
+    _checks: Bytes  # (V · CHECK_BYTES,)
+    _postings: Bytes
+
+    @classmethod
+    def open(cls, path: PathLike, *, checked: bool = False) -> ReferenceIndex:
+        """Open a file that `build_index` wrote.
+
+        The postings of a word are checked when they are read; if `checked`, all at once.
+
+        Raises FileNotFoundError if there is no file; CorpusFormatError, which names it, if it is
+        not an index, or was damaged; UnsupportedVersionError if a newer version wrote it.
+        """
+        file = Sections.open(path)
+        try:
+            return _read(cls, file, checked=checked)
+        except CorpusFormatError:
+            raise
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise CorpusFormatError(f"{path} is not an index: {error}") from error
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents, including empty ones."""
+        return len(self.article_of)
+
+    @property
+    def n_articles(self) -> int:
+        """Number of articles."""
+        return int(self.article_of[-1]) + 1 if self.n_docs else 0
+
+    @property
+    def n_positions(self) -> int:
+        """Number of tokens, with those of words outside the vocabulary."""
+        return int(self.doc_start[-1])
+
+    @cached_property
+    def number_of(self) -> dict[str, int]:
+        """Number of each word."""
+        return {word: w for w, word in enumerate(self.vocabulary)}
+
+    def count_windows(self, topics: Ints, size: int | None) -> BlockCounts:
+        """Count co-occurrences in windows of `size` tokens that slide by one; None: in documents.
+
+        `topics` (K, n) are indices into `vocabulary`, all different in a topic, or UNKNOWN. Memory
+        holds a stretch of documents, and what is counted.
+
+        Raises CorpusFormatError if the postings of a word were changed.
+        """
+        counter = WindowCounter(topics, size)
+        words = counter.words.words
+        known = np.flatnonzero(words != UNKNOWN)
+        stretches = _Stretches(self, words[known])
+        for first, last in _stretches(self.doc_start):
+            position, which = stretches.read(int(self.doc_start[first]), int(self.doc_start[last]))
+            counter.add(
+                position,
+                known.astype(np.int32)[which],
+                self.doc_start[first : last + 1] - self.doc_start[first],
+                self.article_of[first:last],
+            )
+        stretches.check_end()
+        release(self._postings)
+        return counter.counts
+
+    def postings(self, w: int) -> Bytes:
+        """Return the checked postings of word `w`; CorpusFormatError if they were changed."""
+        data = self._postings[self._word_start[w] : self._word_start[w + 1]]
+        expected = self._checks[CHECK_BYTES * w : CHECK_BYTES * (w + 1)].tobytes()
+        if check_of(data) != expected:
+            raise CorpusFormatError(
+                f"{self.path} was changed: the SHA-256 of the positions of "
+                f"{self.vocabulary[w]!r} does not fit"
+            )
+        return data
+
+    def check(self) -> None:
+        """Check the postings of all words; CorpusFormatError if some were changed."""
+        for w in range(len(self.vocabulary)):
+            self.postings(w)
+        release(self._postings)
+
+
+class _Stretches:
+    """Tokens of some words, read in order, some documents at a time."""
+
+    def __init__(self, index: ReferenceIndex, words: Ints) -> None:
+        self._index, self._words = index, words
+        parts = [index.postings(w) for w in words.tolist()]
+        self._data = read_only(index._postings)  # noqa: SLF001 - a part of the index
+        start = index._word_start  # noqa: SLF001
+        self._offset, self._end = start[words], start[words + 1]
+        self._position = np.full(len(words), NO_POSITION)
+        for r, part in enumerate(parts):
+            if len(part):
+                n_bytes = int(np.argmax(part < 128)) + 1
+                try:
+                    self._position[r] = int(decode_numbers(part[:n_bytes], 1)[0]) - 1
+                except ValueError:
+                    self._refuse(r)
+                self._offset[r] += n_bytes
+        self._word_at = np.full(1, -1, dtype=np.int32)
+        self._found = np.empty(1, dtype=np.int64), np.empty(1, dtype=np.int32)
+
+    def read(self, first: int, stop: int) -> tuple[Ints, Ints32]:
+        """Return positions (n,), counted from `first`, and words (n,) of the next tokens."""
+        n = stop - first
+        if n > len(self._word_at):
+            self._word_at = np.full(n, -1, dtype=np.int32)
+            self._found = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32)
+        bad = fill_stretch(
+            self._data, self._offset, self._end, self._position, first, stop, self._word_at
+        )
+        if bad >= 0:
+            self._refuse(bad)
+        position, word_of = self._found
+        n_tokens = take_words(self._word_at, n, position, word_of)
+        return position[:n_tokens], word_of[:n_tokens]
+
+    def check_end(self) -> None:
+        """Check that no word has positions after the last document."""
+        for r in np.flatnonzero(self._position != NO_POSITION).tolist():
+            self._refuse(r)
+
+    def _refuse(self, r: int) -> None:
+        word = self._index.vocabulary[self._words[r]]
+        raise CorpusFormatError(f"{self._index.path}: the positions of {word!r} are malformed")
+
+
+def _stretches(doc_start: Ints) -> Iterator[tuple[int, int]]:
+    """Yield ranges of documents of about `STRETCH` positions, at least one document each."""
+    first, n_docs = 0, len(doc_start) - 1
+    while first < n_docs:
+        last = int(np.searchsorted(doc_start, doc_start[first] + STRETCH, side="right")) - 1
+        last = min(max(last, first + 1), n_docs)
+        yield first, last
+        first = last
+
+
+def _read(kind: type[ReferenceIndex], file: Sections, *, checked: bool) -> ReferenceIndex:
+    """Read all sections but the postings; ValueError if they do not fit each other."""
+    header = file.header
+    n_words, n_docs = int(header["n_words"]), int(header["n_docs"])
+    vocabulary = json.loads(file.section("words").tobytes())
+    word_bytes = decode_numbers(file.section("word_bytes"), n_words)
+    lengths = decode_numbers(file.section("doc_lengths"), n_docs)
+    starts = np.unpackbits(file.section("article_starts"), count=n_docs).astype(bool)
+    checks, postings = file.section("checks"), file.section("postings")
+    word_start = np.concatenate(([0], np.cumsum(word_bytes)))
+    doc_start = np.concatenate(([0], np.cumsum(lengths)))
+    if (
+        len(vocabulary) != n_words
+        or not all(isinstance(word, str) for word in vocabulary)
+        or len(checks) != CHECK_BYTES * n_words
+        or word_start[-1] != len(postings)
+        or doc_start[-1] != header["n_positions"]
+        or (n_docs and not starts[0])
+    ):
+        raise ValueError("its parts contradict each other")
+    found = kind(
+        file.path,
+        tuple(vocabulary),
+        int(header["n_tokens"]),
+        dict(header["about"]),
+        doc_start,
+        np.cumsum(starts) - 1,
+        decode_numbers(file.section("word_tokens"), n_words),
+        word_start,
+        checks,
+        postings,
+    )
+    if checked:
+        found.check()
+    return found
