@@ -15,6 +15,7 @@ from pipeline.commands import (
     convert,
     download,
     evaluate,
+    index,
     infer,
     reading_score,
     reading_test,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     *(download, train, select, evaluate, topics, report, infer),
-    *(reading_test, reading_score, reproduce, allocate, convert, cache, warm),
+    *(index, reading_test, reading_score, reproduce, allocate, convert, cache, warm),
 )
 """Commands in the order of --help. They import numba, spaCy and scikit-learn only when they run, so
 that --help and a mistyped option are answered at once."""

@@ -13,7 +13,7 @@ from pipeline.settings import choices_of
 SETTINGS_FILE = "pipeline.toml"
 SECTIONS = (
     *("download", "train", "evaluate", "topics", "infer", "select", "report"),
-    *("reading-test", "allocate", "reproduce"),
+    *("reading-test", "allocate", "reproduce", "index"),
 )
 ENVIRONMENT_PREFIX = "WIKITOPICS_"
 

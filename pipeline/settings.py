@@ -63,6 +63,13 @@ def setting(
     return field(default=default, metadata=about)
 
 
+def setting_of(kind: type[Any], name: str, default: Any = None, help_text: str = "") -> Any:
+    """Return a field like one of another settings class, maybe with another default or help."""
+    other = kind.__dataclass_fields__[name]
+    about = dict(other.metadata) | ({"help": help_text} if help_text else {})
+    return field(default=other.default if default is None else default, metadata=about)
+
+
 def choices_of(each: Field[Any]) -> tuple[str, ...]:
     """Return the possible values of a setting; empty if it has no list of them."""
     choices = each.metadata["choices"]
@@ -420,6 +427,74 @@ class TrainSettings:
 
 
 @dataclass(frozen=True)
+class IndexSettings:
+    """`python -m pipeline index`."""
+
+    GROUPS: ClassVar[Groups] = {
+        "input": ("input", "format", "text_column", "id_column", "documents"),
+        "index": ("output", "like"),
+        "text": TrainSettings.GROUPS["text"],
+        "vocabulary": TrainSettings.GROUPS["vocabulary"],
+        "running": ("runs", "threads"),
+    }
+
+    input: str = setting(
+        "",
+        "reference corpus: an article store, or texts in any form that `train INPUT` takes",
+        metavar="ARTICLES",
+        names_input=True,
+        is_positional=True,
+    )
+    format: str = setting(
+        "",
+        "format of ARTICLES, if their content does not tell it",
+        metavar="NAME",
+        names_input=True,
+    )
+    text_column: str = setting(
+        "", "column of ARTICLES with the texts; by default text", metavar="NAME", names_input=True
+    )
+    id_column: str = setting(
+        "",
+        "column of ARTICLES with the ids; by default id, or else rows are numbered",
+        metavar="NAME",
+        names_input=True,
+    )
+    output: str = setting(
+        "",
+        "file to write; by default NAME.index in the working directory, NAME that of ARTICLES",
+        metavar="FILE",
+        names_input=True,
+    )
+    like: str = setting(
+        "",
+        "read ARTICLES as this run read its own, with its bigrams, and keep all words of the run",
+        metavar="RUN",
+        names_input=True,
+    )
+    documents: str = setting_of(TrainSettings, "documents")
+    spacy_model: str = setting_of(TrainSettings, "spacy_model")
+    parts_of_speech: str = setting_of(TrainSettings, "parts_of_speech")
+    min_length: int = setting_of(TrainSettings, "min_length")
+    stop_words: str = setting_of(TrainSettings, "stop_words")
+    bigrams: str = setting_of(TrainSettings, "bigrams")
+    bigram_patterns: str = setting_of(TrainSettings, "bigram_patterns")
+    noun_chunks: bool = setting_of(TrainSettings, "noun_chunks")
+    bigram_min_count: int = setting_of(TrainSettings, "bigram_min_count")
+    bigram_threshold: float | None = setting_of(TrainSettings, "bigram_threshold")
+    no_below: int = setting_of(TrainSettings, "no_below")
+    no_above: float = setting_of(
+        TrainSettings,
+        "no_above",
+        1.0,
+        "drop words that are in a larger share of documents; 1: none, as topics may have them",
+    )
+    keep_n: int = setting_of(TrainSettings, "keep_n")
+    runs: str = setting_of(TrainSettings, "runs")
+    threads: int = setting_of(TrainSettings, "threads")
+
+
+@dataclass(frozen=True)
 class EvaluateSettings:
     """`python -m pipeline evaluate`."""
 
@@ -518,6 +593,7 @@ class TopicsSettings:
     GROUPS: ClassVar[Groups] = {
         "topics": ("words", "runs", "threads"),
         "columns": ("over", "period", "groups"),
+        "coherence": ("reference", "measure"),
         "dependencies": ("dependencies", "by", "picture"),
     }
 
@@ -549,6 +625,14 @@ class TopicsSettings:
     )
     picture: str = setting(
         "", "folder for a drawing of dependencies: dependencies.svg, .png", metavar="DIR"
+    )
+    reference: str = setting(
+        "", "coherence of each topic, counted in this file that `index` made", metavar="FILE"
+    )
+    measure: str = setting(
+        "c_npmi",
+        "measure of coherence",
+        choices=("c_npmi", "c_v", "c_uci", "u_mass"),
     )
     runs: str = setting("runs", "folder of runs", metavar="DIR")
     threads: int = setting(
@@ -663,7 +747,7 @@ class InferSettings:
 class SelectSettings:
     """`python -m pipeline select`; the settings of its runs are those of `train`."""
 
-    GROUPS: ClassVar[Groups] = {"selection": ("topics", "seeds", "name", "words")}
+    GROUPS: ClassVar[Groups] = {"selection": ("topics", "seeds", "name", "words", "reference")}
 
     topics: str = setting("5,10,20,40", "numbers of topics to try", metavar="LIST")
     seeds: int = setting(1, "runs for each number of topics, with successive seeds", metavar="N")
@@ -671,6 +755,11 @@ class SelectSettings:
         "", "name of the folder select-NAME among the runs; by default the model", metavar="NAME"
     )
     words: int = setting(10, "top words of a topic for coherence", metavar="N")
+    reference: str = setting(
+        "",
+        "count coherence in this file that `index` made; by default in the training part",
+        metavar="FILE",
+    )
 
 
 @dataclass(frozen=True)

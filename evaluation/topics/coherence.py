@@ -28,7 +28,7 @@ gensim's `CoherenceModel` gives the same values, except in these cases:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -36,12 +36,8 @@ import numpy as np
 from corpora import Corpus
 from corpora.split import article_of
 from corpora.tokens.running_words import UNKNOWN
-from evaluation.topics.cooccurrence import (
-    BlockCounts,
-    Cooccurrence,
-    count_documents,
-    count_windows,
-)
+from evaluation.topics.confirmation import both_occur, topic_values
+from evaluation.topics.cooccurrence import count_documents, count_windows
 from evaluation.topics.reference.index import ReferenceIndex
 from evaluation.topics.resampling import Resampled, resample
 from models.topics import TopicWords
@@ -49,7 +45,7 @@ from models.topics import TopicWords
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evaluation.arrays import Bools, Floats, Ints
+    from evaluation.arrays import Floats, Ints
     from evaluation.topics.running_text import RunningText
 
 Measure = Literal["u_mass", "c_uci", "c_npmi", "c_v"]
@@ -63,9 +59,11 @@ class Coherence:
 
     It has two kinds of standard errors, of different questions. `standard_error` is over topics:
     how far the mean may lie from that of many more topics like these, counted in these documents.
-    `by_document` is over the reference's documents, the topics being fixed: how far a topic's
-    coherence, or the mean, may lie from what infinitely many documents like these would give. It
-    covers neither the choice of the reference nor the training of the topics.
+    `by_document` is over the reference's documents, as a sample of more like them, the topics being
+    fixed: how far a topic's coherence, or the mean, may lie from that in infinitely many documents,
+    `smoothing` growing with their number. It covers neither the choice of the reference nor the
+    training of the topics, and is too small where the topics were trained on these documents. Where
+    words are together too seldom for a standard error there is none, and the reason is given.
     """
 
     measure: str
@@ -75,7 +73,7 @@ class Coherence:
     n_windows: int
     per_topic: Floats  #: (K,), NaN for a topic with fewer than two words that occur.
     n_pairs: Ints  #: (K,), pairs of words that both occur, over which each value is a mean.
-    by_document: Resampled = field(default_factory=Resampled.unknown)
+    by_document: Resampled
     """Standard errors of `per_topic` and of `mean` over documents."""
 
     @property
@@ -142,50 +140,10 @@ def coherence(
         "document" if size is None else "sliding",
         size,
         found.total.n_windows,
-        _values(found.total, measure, smoothing),
-        _both_occur(found.total).sum(axis=(1, 2)) // 2,
-        _over_documents(found, measure, smoothing),
+        topic_values(found.total, measure, smoothing),
+        both_occur(found.total).sum(axis=(1, 2)) // 2,
+        resample(found, measure, smoothing),
     )
-
-
-def _over_documents(found: BlockCounts, measure: str, smoothing: float) -> Resampled:
-    """Return the standard errors of a measure over documents."""
-    blocks = found.in_use.tolist()
-    without = np.empty((len(blocks), len(found.words.place)))
-    for i, g in enumerate(blocks):
-        without[i] = _values(found.without(g), measure, smoothing)
-    return resample(
-        _values(found.total, measure, smoothing),
-        without,
-        found.blocks_with_both,
-        _both_occur(found.total),
-    )
-
-
-def _both_occur(found: Cooccurrence) -> Bools:
-    """Return which pairs (K, n, n) of different words both occur."""
-    occurs = found.n_word > 0
-    both: Bools = occurs[:, :, None] & occurs[:, None, :]
-    both &= ~np.eye(found.n_word.shape[1], dtype=bool)
-    return both
-
-
-def _values(found: Cooccurrence, measure: str, smoothing: float) -> Floats:
-    """Return the coherence (K,) of each topic from counts of windows."""
-    n_words = found.n_word.shape[1]
-    both = _both_occur(found)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if measure == "c_v":
-            counted = (found.n_word > 0) & np.any(both, axis=(1, 2))[:, None]
-            return _mean(_cosines(found), counted)
-        if measure == "c_npmi":
-            return _mean(_npmi(found), both)
-        if measure == "c_uci":
-            return _mean(_pmi(found, smoothing), both)
-        # Row m, column l: the pair of a word and an earlier one.
-        before = np.tril(np.ones((n_words, n_words), dtype=bool), -1)
-        confirmation = np.log((found.n_both + smoothing) / found.n_word[:, None, :])
-        return _mean(confirmation, both & before)
 
 
 def _articles_of(corpus: Corpus) -> Ints:
@@ -233,36 +191,3 @@ def _word_indices(
     if indices.shape[1] < 2:
         raise ValueError("every topic needs two words at least, as coherence is of pairs")
     return indices
-
-
-def _pmi(found: Cooccurrence, smoothing: float) -> Floats:
-    """Return pointwise mutual information (K, n, n) in nats."""
-    n_a, n_b = found.n_word[:, :, None].astype(float), found.n_word[:, None, :]
-    result: Floats = np.log((found.n_both + smoothing) * found.n_windows / (n_a * n_b))
-    return result
-
-
-def _npmi(found: Cooccurrence) -> Floats:
-    """Return NPMI (K, n, n) from -1, never together, to 1, always; 1 on the diagonals."""
-    ratio = _pmi(found, 0.0) / -np.log(found.n_both / found.n_windows)
-    ratio[found.n_both == 0] = -1.0
-    ratio[found.n_both == found.n_windows] = 1.0
-    return ratio
-
-
-def _cosines(found: Cooccurrence) -> Floats:
-    """Return the cosine (K, n) of each word's NPMIs with their sum over words that occur."""
-    occurs = found.n_word > 0
-    vectors = np.where(occurs[:, :, None] & occurs[:, None, :], _npmi(found), 0.0)
-    total = vectors.sum(axis=1)
-    lengths = np.linalg.norm(vectors, axis=2) * np.linalg.norm(total, axis=1)[:, None]
-    products = np.einsum("kij,kj->ki", vectors, total)
-    return np.where(lengths > 0, products / lengths, 0.0)
-
-
-def _mean(values: Floats, counted: Bools) -> Floats:
-    """Return the mean (K,) of the `counted` values; NaN where there is none."""
-    axes = tuple(range(1, values.ndim))
-    total: Floats = np.where(counted, values, 0.0).sum(axis=axes)
-    means: Floats = total / counted.sum(axis=axes)
-    return means

@@ -2,15 +2,21 @@
 
 Documents are in G blocks of about the same size, the sections of an article in one block. The
 coherence of all blocks but one, for each block in turn, gives the delete-a-group jackknife (Efron
-& Tibshirani 1993, "An introduction to the bootstrap", eq. 11.5, with groups for observations):
+& Tibshirani 1993, "An introduction to the bootstrap", eq. 11.3 and 11.5, with groups for
+observations), with v the value, v_g that without block g, and m the mean of these:
 
-    s.e.² = (G - 1) / G · Σ_g (value without g - mean of these values)²
+    s.e.² = (G - 1) / G · Σ_g (v_g - m)²        bias = (G - 1) (m - v)
 
-It is the standard error of a smooth function of counts. The measures of coherence are smooth while
-every pair of words co-occurs often enough. A pair that may by chance have had no window together
-moves NPMI from -1 to about 0 at once, and the jackknife does not see it where the count is 0. So a
-topic has no standard error here if more than `MAX_RARE_SHARE` of its pairs are rare, that is in
-fewer than `MIN_BLOCKS` blocks.
+These hold for smooth functions of counts. The measures of coherence are smooth while every pair of
+words co-occurs often enough. A pair that by chance has no window together has NPMI -1, and one
+window moves it to about 0. Where the count is 0, the jackknife does not see it. And few windows
+bias the logarithms of counts: in the mean over many topics the error averages out, the bias does
+not. So there is no standard error, for a topic or for the mean, if
+
+* more than `MAX_RARE_SHARE` of its pairs are rare, that is in fewer than `MIN_BLOCKS` blocks, or
+* the estimated bias is more than `MAX_BIAS` standard errors.
+
+docs/benchmarks.md has the coverage of the intervals.
 """
 
 from __future__ import annotations
@@ -21,81 +27,114 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy import stats
 
-if TYPE_CHECKING:
-    from evaluation.arrays import Bools, Floats, Ints
+from evaluation.topics.confirmation import both_occur, topic_values
 
-MIN_BLOCKS: Final = 10
-"""Blocks of documents in which a pair co-occurs, at least, for an interval."""
-MAX_RARE_SHARE: Final = 0.0
-"""Share of a topic's pairs that may be in fewer blocks."""
+if TYPE_CHECKING:
+    from evaluation.arrays import Floats
+    from evaluation.topics.cooccurrence import BlockCounts
+
+MIN_BLOCKS: Final = 5
+"""Blocks of documents in which a pair that is not rare co-occurs."""
+MAX_RARE_SHARE: Final = 0.001
+"""Share of the pairs that may be rare: none of a topic's, and few of those of a hundred topics."""
+MAX_BIAS: Final = 0.5
+"""Bias in standard errors: it lowers the coverage of a 95 % interval by 3 % at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class ResampledValue:
+    """A value, with its standard error over documents by the jackknife, and what it is worth."""
+
+    raw_error: float  #: Standard error, also where it cannot be trusted.
+    bias: float  #: Estimated bias, of few windows.
+    n_rare: int  #: Pairs of words that co-occur in fewer than `MIN_BLOCKS` blocks of documents.
+    n_pairs: int  #: Pairs of words that both occur.
+    n_blocks: int  #: G, blocks that have documents.
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error; NaN if it cannot be trusted."""
+        return float("nan") if self.why_none else self.raw_error
+
+    @property
+    def why_none(self) -> str:
+        """Reason why there is no standard error; empty if there is one."""
+        if not self.n_pairs:
+            return "no pair of words occurs"
+        if self.n_rare > MAX_RARE_SHARE * self.n_pairs:
+            return (
+                f"{self.n_rare:,} of {self.n_pairs:,} pairs of words are together in fewer than "
+                f"{MIN_BLOCKS} of {self.n_blocks} blocks of documents"
+            )
+        if not np.isfinite(self.raw_error):
+            return "there are too few documents"
+        if abs(self.bias) > MAX_BIAS * self.raw_error:
+            return f"few windows bias it by about {self.bias:.2g}"
+        return ""
+
+    @property
+    def margin(self) -> float:
+        """Half of the 95 % interval, by Student's t with G - 1 degrees of freedom; maybe NaN."""
+        return self.quantile * self.standard_error
+
+    @property
+    def quantile(self) -> float:
+        """Standard errors in `margin`; NaN for fewer than two blocks."""
+        return float(stats.t.ppf(0.975, self.n_blocks - 1)) if self.n_blocks > 1 else float("nan")
 
 
 @dataclass(frozen=True, eq=False)
 class Resampled:
     """Standard errors over documents of K topics, and of their mean."""
 
-    raw_errors: Floats  #: (K,), by the jackknife, also where they cannot be trusted.
-    raw_error_of_mean: float
-    n_rare: Ints  #: (K,), pairs that co-occur in fewer than `MIN_BLOCKS` blocks of documents.
-    n_pairs: Ints  #: (K,), pairs of words that both occur.
-    n_blocks: int  #: G, blocks that have documents.
-
-    @classmethod
-    def unknown(cls) -> Resampled:
-        """Return errors of no topic."""
-        none = np.zeros(0, dtype=np.int64)
-        return cls(np.zeros(0), float("nan"), none, none, 0)
-
-    @property
-    def is_trusted(self) -> Bools:
-        """(K,), whether each topic's pairs co-occur often enough for a standard error."""
-        enough: Bools = self.n_rare <= MAX_RARE_SHARE * self.n_pairs
-        return enough & (self.n_pairs > 0) & np.isfinite(self.raw_errors)
+    topics: tuple[ResampledValue, ...]  #: K, in the order of the topics.
+    mean: ResampledValue  #: That of the mean over topics with a value.
 
     @property
     def standard_errors(self) -> Floats:
-        """(K,), standard error of each topic's coherence; NaN where it cannot be trusted."""
-        return np.where(self.is_trusted, self.raw_errors, np.nan)
+        """(K,), standard error of each topic; NaN where it cannot be trusted."""
+        return np.array([each.standard_error for each in self.topics])
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the mean over topics; NaN if it cannot be trusted."""
-        n_rare, n_pairs = int(self.n_rare.sum()), int(self.n_pairs.sum())
-        is_trusted = n_pairs > 0 and n_rare <= MAX_RARE_SHARE * n_pairs
-        return self.raw_error_of_mean if is_trusted else float("nan")
-
-    @property
-    def quantile(self) -> float:
-        """Standard errors on each side of a 95 % interval: Student's t with G - 1 degrees."""
-        return float(stats.t.ppf(0.975, self.n_blocks - 1)) if self.n_blocks > 1 else float("nan")
+        """Standard error of the mean; NaN if it cannot be trusted."""
+        return self.mean.standard_error
 
 
-def resample(
-    values: Floats, without: Floats, blocks_with_both: Ints, is_counted: Bools
-) -> Resampled:
-    """Return the standard errors of `values` (K,), which may be NaN.
+def resample(found: BlockCounts, measure: str, smoothing: float) -> Resampled:
+    """Return the standard errors of a measure of coherence over documents.
 
-    `without` (G, K) are the values without each block; `blocks_with_both` (K, n, n) the blocks in
-    which each pair co-occurs; `is_counted` (K, n, n) the pairs that count, symmetric.
+    Without a block `smoothing` is lower by its share of the windows, so that a value depends on
+    shares of windows alone.
     """
-    rare = is_counted & (blocks_with_both < MIN_BLOCKS)
+    values = topic_values(found.total, measure, smoothing)
+    blocks = found.in_use.tolist()
+    without = np.empty((len(blocks), len(values)))
+    for i, g in enumerate(blocks):
+        rest = found.without(g)
+        share = rest.n_windows / found.total.n_windows
+        without[i] = topic_values(rest, measure, smoothing * share)
+    is_counted = both_occur(found.total)
+    n_pairs = is_counted.sum(axis=(1, 2)) // 2
+    n_rare = (is_counted & (found.blocks_with_both < MIN_BLOCKS)).sum(axis=(1, 2)) // 2
+    topics = [
+        _resampled(float(values[k]), without[:, k], int(n_rare[k]), int(n_pairs[k]))
+        for k in range(len(values))
+    ]
     has_value = np.isfinite(values)
-    of_mean = np.full(len(without), np.nan)
+    mean, of_means = float("nan"), np.full(len(blocks), np.nan)
     if has_value.any():
-        of_mean = without[:, has_value].mean(axis=1)
+        mean, of_means = float(values[has_value].mean()), without[:, has_value].mean(axis=1)
     return Resampled(
-        _jackknife(without),
-        float(_jackknife(of_mean[:, None])[0]),
-        rare.sum(axis=(1, 2)) // 2,
-        is_counted.sum(axis=(1, 2)) // 2,
-        len(without),
+        tuple(topics), _resampled(mean, of_means, int(n_rare.sum()), int(n_pairs.sum()))
     )
 
 
-def _jackknife(without: Floats) -> Floats:
-    """Return the standard error (K,) of values (G, K) that each leave out a block."""
+def _resampled(value: float, without: Floats, n_rare: int, n_pairs: int) -> ResampledValue:
+    """Return the standard error of a value from those (G,) that each leave out a block."""
     n_blocks = len(without)
-    if n_blocks < 2:
-        return np.full(without.shape[1], np.nan)
-    errors: Floats = np.sqrt((n_blocks - 1) * np.var(without, axis=0))
-    return errors
+    error = bias = float("nan")
+    if n_blocks > 1:
+        error = float(np.sqrt((n_blocks - 1) * np.var(without)))
+        bias = float((n_blocks - 1) * (without.mean() - value))
+    return ResampledValue(error, bias, n_rare, n_pairs, n_blocks)

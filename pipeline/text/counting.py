@@ -10,6 +10,7 @@ from corpora.corpus_writer import Bags
 from corpora.counting import BagsOfBlock
 from corpora.tokens.bigrams import Joined, PairsOfBlock
 from corpora.tokens.block_pairs import BlockPairs
+from corpora.tokens.running_words import RunningWords, RunningWordsOfBlock
 from corpora.tokens.workers import Workers
 from corpora.vocabulary import Frequencies, FrequenciesOfBlock
 from pipeline.progress import Progress
@@ -63,6 +64,13 @@ class CountingPasses:
         """Count the words of the documents of each block."""
         step = Joined(bigrams, BagsOfBlock(vocabulary))
         return self._pass("counts", step, lambda bags: len(bags.doc_ids))
+
+    def running_words(
+        self, bigrams: Bigrams, vocabulary: tuple[str, ...]
+    ) -> Iterator[RunningWords]:
+        """Number the words of the documents of each block, in their order."""
+        step = Joined(bigrams, RunningWordsOfBlock(vocabulary))
+        return self._pass("index", step, lambda words: words.n_docs)
 
     def _pass(
         self, stage: str, step: Callable[[TokenBlock], Result], n_docs_of: Callable[[Result], int]

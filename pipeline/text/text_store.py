@@ -71,6 +71,18 @@ def partial_store(runs: Path, key: str) -> Iterator[Path]:
     Raises StoreLockedError if another process writes there.
     """
     path = runs / f".{PREFIX}{key}.partial"
+    with partial_folder(path):
+        remove_abandoned(runs, path)
+        yield path
+
+
+@contextmanager
+def partial_folder(path: Path) -> Iterator[None]:
+    """Hold a folder of unfinished files, which is made if need be, and deleted at the end.
+
+    It may have files of a process that was killed. Raises StoreLockedError if another process holds
+    it.
+    """
     with ExitStack() as held:
         while True:
             path.mkdir(parents=True, exist_ok=True)
@@ -83,9 +95,8 @@ def partial_store(runs: Path, key: str) -> Iterator[Path]:
             lock = held.pop_all()
             held.callback(shutil.rmtree, path, ignore_errors=True)
             held.push(lock)
-        remove_abandoned(runs, path)
         try:
-            yield path
+            yield
         finally:
             shutil.rmtree(path, ignore_errors=True)
 
