@@ -7,6 +7,7 @@ from pipeline.commands.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import ENVIRONMENT_PREFIX, asked_for, resolve
 from pipeline.settings import NOT_SHARED, SelectSettings, TrainSettings
 
+MEASURES = ("c_v", "c_npmi", "u_mass")
 NOT_OF_RUNS = {ENVIRONMENT_PREFIX + name.upper() for name in NOT_SHARED}
 """Variables of the environment that are for `train` alone: --topics is a list here."""
 
@@ -35,8 +36,10 @@ def run(arguments: Arguments) -> Outcome:
 def print_selection(result: dict[str, Any]) -> None:
     """Print the table, the meaning of its figures, and the recommendation."""
     has_chains = "stability" in result["rows"][0]
+    width = 6 if result["reference"] is None else 15  # With standard errors
+    measures = "".join(f"  {measure:>{width}}" for measure in MEASURES)
     print(
-        "topics   perplexity ± s.e.   nats/word   to the best ± s.e.     c_v  c_npmi  u_mass"
+        f"topics   perplexity ± s.e.   nats/word   to the best ± s.e.{measures}"
         f"  diversity  exclusivity{'  found again ± s.e.' if has_chains else ''}  seconds"
     )
     for row in result["rows"]:
@@ -46,9 +49,7 @@ def print_selection(result: dict[str, Any]) -> None:
             f"  {_with_error(row, 'perplexity', 'perplexity_', 1):>18}"
             f"  {row['nats_per_word']:10.4f}"
             f"  {'-' if is_best else _with_error(row, 'difference_to_best', 'difference_', 4):>19}"
-            f"  {_number(row['c_v']['mean']):>6}"
-            f"  {_number(row['c_npmi']['mean']):>6}"
-            f"  {_number(row['u_mass']['mean']):>6}"
+            f"{''.join(f'  {_coherence(row[each], width):>{width}}' for each in MEASURES)}"
             f"  {row['diversity']:9.3f}"
             f"  {row['exclusivity']:11.3f}"
             f"{_found_again(row) if has_chains else ''}"
@@ -59,11 +60,14 @@ def print_selection(result: dict[str, Any]) -> None:
         if result["rows"][0]["c_v"]["window"] == "sliding"
         else "whole documents as windows"
     )
+    where = "on the training part" if result["reference"] is None else f"in {result['reference']}"
     print(
         f"\n{result['method']} on the {result['scored']} part, {result['articles']:,} articles, "
-        f"{result['tokens_scored']:,} tokens scored; coherence of {result['words']} words on the "
-        f"training part, {window}"
+        f"{result['tokens_scored']:,} tokens scored; coherence of {result['words']} words {where}, "
+        f"{window}"
     )
+    if result["reference"] is not None:
+        print("± of coherence: s.e. over the reference's articles; none where few windows bias it")
     print(result["recommendation"])
     print(f"{result['path']}: table, plot and runs; `python -m pipeline topics {result['run']}`")
 
@@ -72,8 +76,12 @@ def _found_again(row: dict[str, Any]) -> str:
     return f"  {row['stability']:9.1%} ± {row['stability_standard_error']:5.1%}"
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def _coherence(entry: dict[str, Any], width: int) -> str:
+    if entry["mean"] is None:
+        return "-"
+    error = entry["standard_error_over_documents"]
+    has_error = width > 6 and error is not None
+    return f"{entry['mean']:.3f}" + (f" ± {error:.3f}" if has_error else "")
 
 
 def _with_error(row: dict[str, Any], name: str, prefix: str, digits: int) -> str:

@@ -48,6 +48,10 @@ def print_topics(result: dict[str, Any]) -> None:
     from pipeline.runs.topic_rows import format_topics
 
     print(format_topics(result["topics"]))
+    if "coherence" in result:
+        from pipeline.runs.coherence_lines import format_summary
+
+        print(f"\n{format_summary(result['coherence'], result['topics'])}")
     if "over" in result:
         from pipeline.runs.topics_over import format_groups
 

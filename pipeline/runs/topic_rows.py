@@ -8,6 +8,7 @@ import numpy as np
 
 from models import SavedModel
 from pipeline.runs.chain_stability import found_again
+from pipeline.runs.coherence_lines import format_coherence
 from pipeline.runs.word_dependencies import N_DEPENDENCIES, strongest_dependencies
 
 WIDTH = 100  # Longest line of dependencies, in columns
@@ -44,14 +45,21 @@ def format_topics(rows: list[dict[str, Any]]) -> str:
     """Format rows as lines: topic number, share of tokens, words; then dependencies.
 
     With chains, the number of those in which a topic is found again stands before its words, and
-    its mean cosine with the chains' topics, with the standard error.
+    its mean cosine with the chains' topics, with the standard error. Then comes the coherence, with
+    a standard error where there is one, if rows have it.
     """
-    has_chains = bool(rows) and "stability" in rows[0]
-    lines = [f"topic  share  {'found again  cosine ± s.e.  ' if has_chains else ''}words"]
+    has_chains, has_coherence = (
+        bool(rows) and name in rows[0] for name in ("stability", "coherence")
+    )
+    columns = ("found again  cosine ± s.e.  " if has_chains else "") + (
+        "coherence ± s.e.  " if has_coherence else ""
+    )
+    lines = [f"topic  share  {columns}words"]
     for row in rows:
         share = "     -" if row["prevalence"] is None else f"{row['prevalence']:6.1%}"
         again = _found_again(row["stability"]) if has_chains else ""
-        lines.append(f"{row['topic']:5d} {share}  {again}{' '.join(row['words'])}")
+        coherence = _coherence(row["coherence"]) if has_coherence else ""
+        lines.append(f"{row['topic']:5d} {share}  {again}{coherence}{' '.join(row['words'])}")
         if "positive" in row:
             lines += _dependency_lines(row)
     return "\n".join(lines)
@@ -60,6 +68,11 @@ def format_topics(rows: list[dict[str, Any]]) -> str:
 def _found_again(figures: dict[str, Any]) -> str:
     found = f"{figures['found']} of {figures['chains']}"
     return f"{found:>11}  {figures['cosine']:6.3f} ± {figures['standard_error']:.3f}  "
+
+
+def _coherence(figures: dict[str, Any]) -> str:
+    value, _, error = format_coherence(figures["value"], figures["standard_error"]).partition(" ")
+    return f"{value:>8} {error:7}  "
 
 
 def _dependency_lines(row: dict[str, Any]) -> list[str]:

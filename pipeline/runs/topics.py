@@ -27,6 +27,26 @@ def topics(settings: TopicsSettings, run_name: str, files: "Files | None" = None
 
     `files` are written for other tools; the result then has their names and sizes.
     """
+    _check(settings)
+    if files is not None:
+        files.check()
+    run = LoadedRun.find(settings.runs, run_name)
+    model = run.model
+    rows = topic_rows(model, settings.words, settings.dependencies, settings.by)
+    result: dict[str, Any] = {"run": run.name, "topics": rows}
+    if settings.reference:
+        result["coherence"] = _add_coherence(model, rows, settings)
+    if settings.over:
+        result["over"] = {"column": settings.over, "groups": _over(settings, run)}
+    if settings.picture:
+        result["pictures"] = _draw(model, rows, run.name, Path(settings.picture))
+    if files is not None and files.named:
+        result["files"] = files.write(run)
+    return result
+
+
+def _check(settings: TopicsSettings) -> None:
+    """Raise UsageError if a setting makes no sense."""
     check_least(settings, words=1)
     if settings.dependencies < 0:
         raise UsageError(
@@ -36,19 +56,23 @@ def topics(settings: TopicsSettings, run_name: str, files: "Files | None" = None
         raise UsageError("--picture draws dependencies: --dependencies must be at least 1 for it")
     if not settings.over and (settings.period is not None or settings.groups is not None):
         raise UsageError("--period and --groups need --over COLUMN")
-    if files is not None:
-        files.check()
-    run = LoadedRun.find(settings.runs, run_name)
-    model = run.model
-    rows = topic_rows(model, settings.words, settings.dependencies, settings.by)
-    result: dict[str, Any] = {"run": run.name, "topics": rows}
-    if settings.over:
-        result["over"] = {"column": settings.over, "groups": _over(settings, run)}
-    if settings.picture:
-        result["pictures"] = _draw(model, rows, run.name, Path(settings.picture))
-    if files is not None and files.named:
-        result["files"] = files.write(run)
-    return result
+    if settings.measure != TopicsSettings.measure and not settings.reference:
+        raise UsageError("--measure needs --reference FILE, in which coherence is counted")
+
+
+def _add_coherence(
+    model: SavedModel, rows: list[dict[str, Any]], settings: TopicsSettings
+) -> dict[str, Any]:
+    """Add the coherence of each topic to its row, and return that of all."""
+    # Imported here: kernels take long to import.
+    from evaluation.topics.reference.index import ReferenceIndex  # noqa: PLC0415
+    from pipeline.runs.topic_coherence import TopicCoherence  # noqa: PLC0415
+
+    reference = ReferenceIndex.open(settings.reference)
+    found = TopicCoherence.count(model, reference, settings.measure, settings.words)
+    for row in rows:
+        row["coherence"] = found.row(row["topic"])
+    return found.summary
 
 
 def _over(settings: TopicsSettings, run: LoadedRun) -> list[dict[str, Any]]:

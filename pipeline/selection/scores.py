@@ -22,6 +22,7 @@ from evaluation import (
     paired_difference,
 )
 from evaluation.scorer import Scorer
+from evaluation.topics.reference.index import ReferenceIndex
 from models import Topics, load_model
 from pipeline.cluster.cluster import Cluster
 from pipeline.runs.chain_stability import HEADER as STABILITY
@@ -33,6 +34,8 @@ from pipeline.text.settings import text_settings
 
 logger = logging.getLogger(__name__)
 
+Reference = Corpus | RunningText | ReferenceIndex
+"""Documents in which coherence is counted."""
 COHERENCE_MEASURES = ("c_v", "c_npmi", "u_mass")
 
 
@@ -118,7 +121,7 @@ def score_run(
     settings: TrainSettings,
     estimate: LikelihoodEstimate,
     held_out: Corpus,
-    reference: Corpus | RunningText,
+    reference: Reference,
     n_words: int,
 ) -> RunScore:
     """Score a run whose held-out likelihood is `estimate`."""
@@ -131,7 +134,9 @@ def score_run(
         seed=settings.seed,
         estimate=estimate.by_group([article_of(document) for document in held_out.doc_ids]),
         coherences={
-            measure: coherence(topics, reference, measure, n_words=n_words)
+            measure: coherence(
+                topics, reference, measure, n_words=n_words, vocabulary=model.vocabulary
+            )
             for measure in COHERENCE_MEASURES
         },
         diversity=diversity(topics),
@@ -240,15 +245,20 @@ def _seed_error(scores: Sequence[RunScore]) -> float | None:
 
 
 def _coherence_entry(scores: Sequence[RunScore], measure: str) -> dict[str, Any]:
-    """Mean over seeds; the standard error, over topics, is that of one run.
+    """Mean over seeds; the standard errors, over topics and over documents, are those of one run.
 
-    Runs with other seeds find nearly the same topics, so they do not reduce it.
+    Runs with other seeds find nearly the same topics, so they do not reduce them, and all count the
+    same documents.
     """
     found = [score.coherences[measure] for score in scores]
     errors = [each.standard_error for each in found]
+    over_documents = [each.by_document.standard_error for each in found]
     return {
         "mean": or_none(float(np.mean([each.mean for each in found]))),
         "standard_error": or_none(float(np.sqrt(np.mean(np.square(errors))))),
+        "standard_error_over_documents": or_none(
+            float(np.sqrt(np.mean(np.square(over_documents))))
+        ),
         "window": found[0].window,
         "window_size": found[0].window_size,
     }

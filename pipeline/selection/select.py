@@ -14,6 +14,7 @@ from corpora import Corpus, split, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.worker_pool import ordered_map
 from evaluation import LikelihoodEstimate
+from evaluation.topics.reference.index import ReferenceIndex
 from models.parallel import effective_n_jobs
 from pipeline.cluster.cluster import Cluster
 from pipeline.cluster.connection import cluster_of
@@ -25,6 +26,7 @@ from pipeline.selection.directory import SelectDirectory, open_selection
 from pipeline.selection.on_cluster import estimates_on, train_on
 from pipeline.selection.plot import plot_selection
 from pipeline.selection.scores import (
+    Reference,
     estimates_here,
     recommend,
     rows_of,
@@ -53,6 +55,8 @@ def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
     """
     numbers = topic_numbers(settings.topics)
     _check(settings, training)
+    # First, so that a file that is no index costs no training.
+    index = ReferenceIndex.open(settings.reference) if settings.reference else None
     training, named = decide_input(training)
     selection = open_selection(training, settings.name, settings.seeds)
     if named is not None and not selection.has_known(named.about):
@@ -74,7 +78,7 @@ def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
         ]
         n_threads = effective_n_jobs(training.threads)
         _train_all(selection, wanted, n_threads, cluster, named)
-        result = _score_all(selection, wanted, settings.words, n_threads, cluster)
+        result = _score_all(selection, wanted, settings.words, n_threads, cluster, index)
         text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
         atomic_write_text(selection.path / "select.json", text)
         plot_selection(result["rows"], result["recommended"], selection.path, result["scored"])
@@ -169,6 +173,7 @@ def _score_all(
     n_words: int,
     n_threads: int,
     cluster: Cluster | None,
+    index: ReferenceIndex | None,
 ) -> dict[str, Any]:
     first = selection.run_of(wanted[0])
     settings = first.settings()
@@ -187,8 +192,11 @@ def _score_all(
                 f"{run.path} was trained on another corpus than {first.path}: delete it"
             )
     estimates = _estimates(runs, held_out, n_threads, cluster)
-    text = running_text(first, settings, corpus, n_threads, cluster)
-    reference = parts.train if text is None else text
+    reference: Reference | None = index
+    if index is None:
+        reference = running_text(first, settings, corpus, n_threads, cluster)
+    if reference is None:
+        reference = parts.train
     scores = []
     with Progress("coherence", len(wanted), "runs") as progress:
         for run, each, estimate in zip(runs, wanted, estimates, strict=True):
@@ -205,6 +213,7 @@ def _score_all(
         "documents": held_out.n_docs,
         "tokens_scored": estimate.total_tokens,
         "words": n_words,
+        "reference": None if index is None else str(index.path),
         "rows": rows,
         "recommended": recommended,
         "recommendation": sentence,
