@@ -21,13 +21,19 @@ from evaluation.topics.reference.build import build_index
 from evaluation.topics.reference.index import ReferenceIndex
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
-from pipeline.indexing.settings import PRUNING, READING, like_run, own_settings
+from pipeline.indexing.settings import (
+    PRUNING,
+    READING,
+    check_reading,
+    like_run,
+    own_settings,
+)
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.run_directory import versions
 from pipeline.settings import IndexSettings, TrainSettings
 from pipeline.text.counting import CountingPasses, TrainingPart, bigrams_of
 from pipeline.text.documents import decide_documents, tokens_of
-from pipeline.text.inputs import decide_input, texts_store
+from pipeline.text.inputs import input_at, texts_store
 from pipeline.text.settings import text_settings
 from pipeline.text.text_store import partial_folder
 
@@ -58,6 +64,7 @@ def index(settings: IndexSettings, *, force: bool = False) -> dict[str, Any]:
     target = _target(settings)
     run = LoadedRun.find(settings.runs, settings.like) if settings.like else None
     reading = own_settings(settings) if run is None else like_run(settings, run)
+    check_reading(reading)
     reading = _with_store(reading, settings)
     store = ArticleStore(reading.articles)
     reading = decide_documents(reading, len(store))
@@ -92,11 +99,11 @@ def _target(settings: IndexSettings) -> Path:
 
 def _with_store(reading: TrainSettings, settings: IndexSettings) -> TrainSettings:
     """Return settings that name the store of what is indexed, into which texts are read."""
-    reading, named = decide_input(reading)
-    if named is None or named.kind == "store":
-        return reading
+    named = input_at(settings.input, reading)
     if named.kind == "counts":
         raise UsageError(f"{settings.input} holds counts, which have no order: give texts")
+    if named.kind == "store":
+        return replace(reading, input="", articles=settings.input)
     return replace(reading, articles=texts_store(named, settings.runs))
 
 

@@ -2,9 +2,11 @@
 
 from dataclasses import fields, replace
 
+from corpora import Pruning
 from pipeline.errors import UsageError
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.settings import IndexSettings, TrainSettings
+from pipeline.text.counting import bigrams_of
 
 PRUNING = ("no_below", "no_above", "keep_n")
 """Settings by which words are kept."""
@@ -15,6 +17,15 @@ READING = (
 )
 """Settings that a run fixes: how texts are read, and which bigrams are joined."""
 OF_INPUT = ("input", "format", "text_column", "id_column")
+
+
+def check_reading(reading: TrainSettings) -> None:
+    """Raise UsageError if a setting of words or bigrams is impossible."""
+    try:
+        Pruning(reading.no_below, reading.no_above, reading.keep_n)
+        bigrams_of(lambda _: (), bool, reading)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def own_settings(settings: IndexSettings) -> TrainSettings:

@@ -13,7 +13,7 @@ from tests.pipeline.support import TINY, call, command, finish, spawn, write_dum
 
 COMMANDS = (
     *("download", "train", "select", "evaluate", "topics", "infer"),
-    *("allocate", "reproduce", "convert", "cache", "warm"),
+    *("index", "allocate", "reproduce", "convert", "cache", "warm"),
 )
 
 
@@ -184,6 +184,7 @@ FIRST_LINES = WITHOUT_NUMBA | {
     "evaluate tiny --articles articles": "held-out likelihood of tiny on articles",
     "topics tiny": "topic  share  words",
     "report tiny": "report of tiny",
+    "index articles": "articles: article store",
     "infer tiny text": "reading text with en_core_web_sm",
     "reproduce bam-toy": "bam-toy at scale quick, seed 0, into reproduce/bam-toy",
     "reproduce --gather": "gathering results in reproduce",

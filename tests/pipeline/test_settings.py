@@ -10,6 +10,7 @@ from pipeline.settings import (
     AllocateSettings,
     DownloadSettings,
     EvaluateSettings,
+    IndexSettings,
     InferSettings,
     ReadingTestSettings,
     ReportSettings,
@@ -26,7 +27,7 @@ KINDS = dict(
         (
             *(DownloadSettings, TrainSettings, EvaluateSettings, TopicsSettings, InferSettings),
             *(SelectSettings, ReportSettings, ReadingTestSettings),
-            *(AllocateSettings, ReproduceSettings),
+            *(AllocateSettings, ReproduceSettings, IndexSettings),
         ),
         strict=True,
     )
