@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from evaluation.topics.confirmation import both_occur, topic_values
 
@@ -80,7 +80,7 @@ class ResampledValue:
     @property
     def quantile(self) -> float:
         """Standard errors in `margin`; NaN for fewer than two blocks."""
-        return float(stats.t.ppf(0.975, self.n_blocks - 1)) if self.n_blocks > 1 else float("nan")
+        return float(stdtrit(self.n_blocks - 1, 0.975)) if self.n_blocks > 1 else float("nan")
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,8 @@ SEQUENTIAL = {
     "add_token_of_two": "a sum of two terms, not over the loop",
     "resample_multinomial": "each sum so far is stored",
     "exp_of_differences": "one array, which cannot overlap itself",
+    "fill_stretch": "whole numbers",
+    "gather_pieces": "whole numbers",
     "fill_series": "each product so far is used",
     "log_sum_of_matrices": "each step needs the one before",
     "log_weights": "draws random numbers",
