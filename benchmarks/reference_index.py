@@ -3,13 +3,11 @@
     python -m pipeline download --source jsonl train_25000.jsonl.xz
     python -m pipeline train --articles articles --topics 100 --run hundred --seed 1 --max-passes 4
     python -m benchmarks.reference_index cost --articles articles --run hundred
-    python -m benchmarks.reference_index pairs articles.index
     python -m benchmarks.reference_index coverage articles.index --run hundred
 
-`cost`: seconds and peak memory to build the index of articles that are annotated, in a process of
-its own; its size; seconds to count the 100 topics' 10 words for each measure, from the index and
-from the running text in memory. `pairs`: the different pairs of words in windows, in all documents
-and in 100 blocks, which an index of pairs would have to hold. `coverage`: articles are drawn from
+`cost`: processor seconds and peak memory to build the index of articles that are annotated, in a
+process of its own; its size; processor seconds to count the 100 topics' 10 words for each measure,
+from the index and from the running text in memory. `coverage`: articles are drawn from
 the index with replacement, as samples of it, and the 95 % intervals of samples are compared with
 the value in all its articles.
 """
@@ -54,10 +52,9 @@ def cost(articles: str, run_name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "reference.index"
         argv = ("index", articles, "--like", run_name, "--output", str(path), "--threads", "1")
-        started = time.perf_counter()
         subprocess.run([sys.executable, "-m", "pipeline", *argv], check=True)
-        seconds = time.perf_counter() - started
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds, peak = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
         size = path.stat().st_size
         index = ReferenceIndex.open(path)
         print(f"build: {seconds:.1f} s, {peak:.0f} MB at most, {size / 1e6:.2f} MB")
@@ -65,18 +62,18 @@ def cost(articles: str, run_name: str) -> None:
             f"{index.n_tokens:,} tokens of {index.n_positions:,}, {len(index.vocabulary):,} words, "
             f"{size / index.n_tokens:.3f} bytes a token"
         )
-        started = time.perf_counter()
+        started = time.process_time()
         ReferenceIndex.open(path, checked=True)
-        print(f"open and check all: {time.perf_counter() - started:.2f} s")
+        print(f"open and check all: {time.process_time() - started:.2f} s")
         topics, text = top_words(LoadedRun.find("runs", run_name)), text_of(index)
         for measure, (name, corpus) in itertools.product(
             MEASURES, (("index", index), ("running text", text))
         ):
             found = coherence(topics, corpus, measure)  # compiles
-            started = time.perf_counter()
+            started = time.process_time()
             found = coherence(topics, corpus, measure)
             print(
-                f"{measure:7s} {name:13s} {time.perf_counter() - started:.2f} s, {found.mean:.4f}"
+                f"{measure:7s} {name:13s} {time.process_time() - started:.2f} s, {found.mean:.4f}"
             )
 
 
@@ -92,28 +89,6 @@ def text_of(index: ReferenceIndex) -> RunningText:
         gaps = np.add.reduceat((data & 127).astype(np.int64) << shift, starts) if len(ends) else []
         word_of[np.cumsum(np.asarray(gaps, dtype=np.int64)) - 1] = w
     return RunningText(word_of, index.doc_start, index.vocabulary, index.article_of)
-
-
-def pairs(path: str) -> None:
-    index = ReferenceIndex.open(path)
-    text = text_of(index)
-    n_words = len(index.vocabulary)
-    doc_of = np.repeat(np.arange(text.n_docs), np.diff(text.doc_start))
-    print(f"{index.n_tokens:,} tokens, {path} {Path(path).stat().st_size / 1e6:.1f} MB")
-    for size in (10, 110):
-        keys, in_blocks = np.zeros(0, np.int64), 0
-        for g in range(N_BLOCKS):
-            mine = (index.article_of % N_BLOCKS == g)[doc_of]
-            words, docs = text.word_of[mine].astype(np.int64), doc_of[mine]
-            found = np.zeros(0, np.int64)
-            for gap in range(1, size):
-                a, b = words[:-gap], words[gap:]
-                both = (docs[:-gap] == docs[gap:]) & (a >= 0) & (b >= 0) & (a != b)
-                new = np.minimum(a, b)[both] * n_words + np.maximum(a, b)[both]
-                found = np.unique(np.concatenate((found, np.unique(new))))
-            in_blocks += len(found)
-            keys = np.unique(np.concatenate((keys, found)))
-        print(f"windows of {size}: {len(keys):,} pairs, {in_blocks:,} in {N_BLOCKS} blocks")
 
 
 def counts_of_articles(index: ReferenceIndex, topics: Any, size: int | None) -> tuple[Any, Any]:
@@ -189,7 +164,7 @@ def part_of(found: BlockCounts, which: Any) -> BlockCounts:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=("cost", "pairs", "coverage"))
+    parser.add_argument("what", choices=("cost", "coverage"))
     parser.add_argument("index", nargs="?", default="articles.index")
     parser.add_argument("--articles", default="articles")
     parser.add_argument("--run", default="hundred")
@@ -198,8 +173,6 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.what == "cost":
         cost(arguments.articles, arguments.run)
-    elif arguments.what == "pairs":
-        pairs(arguments.index)
     else:
         sizes = [int(each) for each in arguments.sizes.split(",")]
         coverage(arguments.index, arguments.run, sizes, arguments.repeats)
