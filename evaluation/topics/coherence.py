@@ -109,21 +109,8 @@ def coherence(
         found = count_documents(corpus.counts, words)
     else:
         found = count_windows(corpus, words, size)
-    occurs = found.n_word > 0
-    both = occurs[:, :, None] & occurs[:, None, :] & ~np.eye(words.shape[1], dtype=bool)
-    n_pairs = both.sum(axis=(1, 2)) // 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if measure == "c_v":
-            per_topic = _mean(_cosines(found), occurs & (n_pairs > 0)[:, None])
-        elif measure == "c_npmi":
-            per_topic = _mean(_npmi(found), both)
-        elif measure == "c_uci":
-            per_topic = _mean(_pmi(found, smoothing), both)
-        else:
-            # Row m, column l: the pair of a word and an earlier one.
-            before = np.tril(np.ones((words.shape[1], words.shape[1]), dtype=bool), -1)
-            confirmation = np.log((found.n_both + smoothing) / found.n_word[:, None, :])
-            per_topic = _mean(confirmation, both & before)
+    n_pairs = _pairs(found).sum(axis=(1, 2)) // 2
+    per_topic = topic_coherences(found, measure, smoothing)
     return Coherence(
         measure,
         "document" if size is None else "sliding",
@@ -132,6 +119,34 @@ def coherence(
         per_topic,
         n_pairs,
     )
+
+
+def topic_coherences(found: Cooccurrence, measure: str, smoothing: float = 1.0) -> Floats:
+    """Return the coherence (K,) by counts of windows; see `coherence`. NaN without a pair of words
+    that occur. Raises ValueError if the measure is not known.
+    """
+    if measure not in WINDOW_SIZES:
+        known = ", ".join(WINDOW_SIZES)
+        raise ValueError(f"measure = {measure!r} is no coherence measure: use one of {known}")
+    occurs, both = found.n_word > 0, _pairs(found)
+    n_words = both.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if measure == "c_v":
+            return _mean(_cosines(found), occurs & both.any(axis=(1, 2))[:, None])
+        if measure == "c_npmi":
+            return _mean(_npmi(found), both)
+        if measure == "c_uci":
+            return _mean(_pmi(found, smoothing), both)
+        # Row m, column l: the pair of a word and an earlier one.
+        before = np.tril(np.ones((n_words, n_words), dtype=bool), -1)
+        confirmation = np.log((found.n_both + smoothing) / found.n_word[:, None, :])
+        return _mean(confirmation, both & before)
+
+
+def _pairs(found: Cooccurrence) -> Bools:
+    """Return the mask (K, n, n) of pairs of two words that both occur, in both orders."""
+    occurs = found.n_word > 0
+    return occurs[:, :, None] & occurs[:, None, :] & ~np.eye(found.n_word.shape[1], dtype=bool)
 
 
 def _word_indices(

@@ -91,7 +91,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
         if (path / "final.beta").is_file():
             return "ldac"
         raise ModelFormatError(f"{path} is no model: it is a directory without final.beta")
-    start = _start_of(path)
+    start = start_of(path)
     if start.startswith(b"PK\x03\x04"):
         return "wikitopics"
     if re.match(rb"[A-Za-z]{2,8}\0.{0,12}TPTK", start, re.DOTALL):
@@ -173,7 +173,7 @@ def _loading(path: Path) -> Iterator[None]:
         logger.warning("%s: %s", path, str(each.message).strip().partition("\n")[0])
 
 
-def _start_of(path: Path) -> bytes:
+def start_of(path: Path) -> bytes:
     """Return the first bytes of a file, decompressed."""
     with path.open("rb") as stream:
         start = stream.read(START)

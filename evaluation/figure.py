@@ -1,0 +1,165 @@
+"""Figures with errors by the delete-a-group jackknife, and their paired differences.
+
+Documents are dealt into B groups. A figure θ is computed again without each group, and
+
+    s² = (B - 1) / B Σ_b (θ_b - θ̄)²                      (Tukey 1958; Kott 2001 on groups)
+
+As all models leave out the same groups, the replicates of a difference are differences of
+replicates: what is common to two models, above all that documents differ, cancels. Intervals are by
+Student's t with B - 1 degrees of freedom. The same holds for models in place of documents.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from evaluation.arrays import Bools, Floats, Ints
+
+N_GROUPS = 50
+"""Groups of documents: a standard error from 50 is itself known to a tenth."""
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A figure with its standard error; NaN without a value, and `why` says the reason."""
+
+    value: float
+    error: float = math.nan  #: Standard error given the models; NaN if it cannot be known.
+    degrees: int = 1  #: Degrees of freedom of `error`.
+    over: str = ""  #: What the error is over: documents, topics or models.
+    replicates: Floats | None = None
+    """(B,), the figure without each group of documents; None if the error is not over them."""
+    seed_error: float = 0.0
+    """Standard error over models of other seeds, if the figure is their mean."""
+    why: str = ""
+
+    @classmethod
+    def none(cls, why: str) -> Figure:
+        """Return a figure without a value, for this reason."""
+        return cls(math.nan, why=why)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a value."""
+        return math.isfinite(self.value)
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error, with that over seeds; NaN if it cannot be known."""
+        return math.hypot(self.error, self.seed_error)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the interval of this level by Student's t."""
+        half = float(stats.t.ppf((1 + level) / 2, self.degrees)) * self.standard_error
+        return self.value - half, self.value + half
+
+    def minus(self, other: Figure) -> Difference:
+        """Return this figure minus another of the same measure; paired, if both errors are over the
+        same groups of documents.
+        """
+        degrees = min(self.degrees, other.degrees)
+        error = math.hypot(self.error, other.error)
+        mine, theirs = self.replicates, other.replicates
+        if mine is not None and theirs is not None and mine.shape == theirs.shape:
+            error = jackknife_error(mine - theirs)
+        error = math.hypot(error, math.hypot(self.seed_error, other.seed_error))
+        return Difference(self.value - other.value, error, degrees)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Difference of two figures, its standard error, and degrees of freedom of the error."""
+
+    value: float
+    standard_error: float
+    degrees: int
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided probability that equal figures differ at least as much; NaN without an error."""
+        if not (math.isfinite(self.standard_error) and math.isfinite(self.value)):
+            return math.nan
+        if self.standard_error == 0:
+            return 0.0 if self.value else 1.0
+        return float(2 * stats.t.sf(abs(self.value) / self.standard_error, self.degrees))
+
+
+def jackknife_error(replicates: Floats) -> float:
+    """Return √((B - 1) / B Σ (θ_b - θ̄)²); NaN for fewer than two replicates."""
+    n = len(replicates)
+    if n < 2:
+        return math.nan
+    return float(np.sqrt((n - 1) / n * np.sum((replicates - replicates.mean()) ** 2)))
+
+
+def jackknife(value: float, replicates: Floats, over: str = "documents") -> Figure:
+    """Return a figure with its replicates: without each group of documents, or without each of
+    other units, which two models do not share.
+    """
+    error, degrees = jackknife_error(replicates), max(1, len(replicates) - 1)
+    return Figure(value, error, degrees, over, replicates if over == "documents" else None)
+
+
+def figure_of(statistic: Callable[[Bools], float], group_of: Ints) -> Figure:
+    """Return a statistic of a mask (D,) with its replicates: without each group of documents."""
+    everything = np.ones(len(group_of), dtype=bool)
+    replicates = [statistic(group_of != b) for b in range(int(group_of.max(initial=-1)) + 1)]
+    return jackknife(float(statistic(everything)), np.array(replicates))
+
+
+def mean_figure(values: Floats, over: str = "topics") -> Figure:
+    """Return the mean of independent values, those that are NaN left out."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return Figure.none("no topic has a value")
+    error = float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else math.nan
+    return Figure(float(known.mean()), error, max(1, len(known) - 1), over)
+
+
+def mean_over_seeds(figures: Sequence[Figure]) -> Figure:
+    """Return the mean of figures of models from other seeds; its error has their variance too.
+
+    Documents are the same for all, and topics nearly so: more seeds reduce the variance of seeds
+    alone. So the error over documents is that of the mean, and one over topics the root of the mean
+    square. Degrees of freedom are those of the seeds if their error is the larger.
+    """
+    unknown = next((each for each in figures if not each.is_known), None)
+    if unknown is not None or len(figures) == 1:
+        return unknown or figures[0]
+    values = np.array([each.value for each in figures])
+    errors = np.array([each.error for each in figures])
+    error, replicates = float(np.sqrt(np.mean(errors**2))), None
+    if all(each.replicates is not None for each in figures):
+        replicates = np.mean([each.replicates for each in figures], axis=0)
+        error = jackknife_error(replicates)
+    seeds = float(values.std(ddof=1) / np.sqrt(len(values)))
+    degrees = min(each.degrees for each in figures)
+    if seeds > error:
+        degrees = min(degrees, len(figures) - 1)
+    return Figure(float(values.mean()), error, degrees, figures[0].over, replicates, seeds)
+
+
+def groups_of(
+    articles: Sequence[str], n_groups: int = N_GROUPS, seed: int = 0
+) -> NDArray[np.int64]:
+    """Return the group (D,) of each document, from 0 on; documents of an article are in one group.
+
+    Articles are dealt in random order, so that groups have as many each, up to one. There are as
+    many groups as articles if these are fewer. Raises ValueError if `n_groups` is below 2.
+    """
+    if n_groups < 2:
+        raise ValueError(f"n_groups must be at least 2, found {n_groups}")
+    place: dict[str, int] = {}
+    article_of = np.array([place.setdefault(each, len(place)) for each in articles], dtype=np.int64)
+    dealt = np.random.default_rng(seed).permutation(len(place))
+    return dealt[article_of] % min(n_groups, max(1, len(place))) if len(place) else article_of

@@ -1,0 +1,69 @@
+"""Coherence of lists of words in documents, with an error over the documents that were counted.
+
+`evaluation.topics.coherence` has an error over topics as draws. But whether these topics are more
+coherent than those, in documents like these, is a question about documents: their groups are left
+out one by one (`evaluation.figure`), the same groups for all models.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evaluation.figure import Figure, jackknife
+from evaluation.topics.coherence import topic_coherences
+from evaluation.topics.cooccurrence import Cooccurrence, count_documents
+from evaluation.topics.running_text import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from corpora import Corpus
+    from evaluation.arrays import Floats, Ints
+
+
+def word_coherence(
+    words: Sequence[Sequence[str]],
+    corpus: Corpus,
+    group_of: Ints,
+    measure: str = "c_npmi",
+    n_words: int = 10,
+) -> tuple[Figure, Floats]:
+    """Return the mean coherence over topics, and that of each topic (K,), NaN if it has none.
+
+    Windows are documents of `corpus`, in the groups `group_of` (D,). The `n_words` first words of
+    each topic count; a topic may have fewer, and words that are in no document are left out. The
+    mean is over the topics that have a value in all documents. Raises ValueError if `n_words` is
+    below 2 or the measure is not known.
+    """
+    if n_words < 2:
+        raise ValueError(f"n_words must be at least 2, as coherence is of pairs, found {n_words}")
+    indices = _indices(words, corpus.vocabulary, n_words)
+    parts = [
+        count_documents(corpus.counts[np.flatnonzero(group_of == b)], indices)
+        for b in range(int(group_of.max(initial=-1)) + 1)
+    ]
+    n_windows = sum(each.n_windows for each in parts)
+    n_word = np.sum([each.n_word for each in parts], axis=0)
+    n_both = np.sum([each.n_both for each in parts], axis=0)
+    per_topic = topic_coherences(Cooccurrence(n_windows, n_word, n_both), measure)
+    kept = np.isfinite(per_topic)
+    if not kept.any():
+        return Figure.none("no topic has two words that occur in the documents"), per_topic
+    replicates = []
+    for part in parts:
+        rest = Cooccurrence(n_windows - part.n_windows, n_word - part.n_word, n_both - part.n_both)
+        values = topic_coherences(rest, measure)[kept]
+        replicates.append(float(np.nanmean(values)) if np.isfinite(values).any() else np.nan)
+    return jackknife(float(per_topic[kept].mean()), np.array(replicates)), per_topic
+
+
+def _indices(words: Sequence[Sequence[str]], vocabulary: Sequence[str], n_words: int) -> Ints:
+    """Return indices (K, n) into the vocabulary, or UNKNOWN, also for words that a topic lacks."""
+    place = {word: w for w, word in enumerate(vocabulary)}
+    indices = np.full((len(words), n_words), UNKNOWN, dtype=np.int64)
+    for k, some in enumerate(words):
+        for i, word in enumerate(some[:n_words]):
+            indices[k, i] = place.get(word, UNKNOWN)
+    return indices
