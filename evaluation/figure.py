@@ -86,7 +86,7 @@ class Difference:
 
     @property
     def p_value(self) -> float:
-        """Two-sided probability that equal figures differ at least as much; NaN without an error."""
+        """Two-sided probability that equal figures differ as much; NaN without an error."""
         if not (math.isfinite(self.standard_error) and math.isfinite(self.value)):
             return math.nan
         if self.standard_error == 0:
@@ -117,11 +117,11 @@ def figure_of(statistic: Callable[[Bools], float], group_of: Ints) -> Figure:
     return jackknife(float(statistic(everything)), np.array(replicates))
 
 
-def mean_figure(values: Floats, over: str = "topics") -> Figure:
-    """Return the mean of independent values, those that are NaN left out."""
+def mean_figure(values: Floats, over: str = "topics", why: str = "no topic has a value") -> Figure:
+    """Return the mean of independent values, those that are NaN left out; `why` if all are."""
     known = values[np.isfinite(values)]
     if not len(known):
-        return Figure.none("no topic has a value")
+        return Figure.none(why)
     error = float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else math.nan
     return Figure(float(known.mean()), error, max(1, len(known) - 1), over)
 
@@ -139,8 +139,9 @@ def mean_over_seeds(figures: Sequence[Figure]) -> Figure:
     values = np.array([each.value for each in figures])
     errors = np.array([each.error for each in figures])
     error, replicates = float(np.sqrt(np.mean(errors**2))), None
-    if all(each.replicates is not None for each in figures):
-        replicates = np.mean([each.replicates for each in figures], axis=0)
+    known = [each.replicates for each in figures if each.replicates is not None]
+    if len(known) == len(figures):
+        replicates = np.asarray(np.mean(known, axis=0))
         error = jackknife_error(replicates)
     seeds = float(values.std(ddof=1) / np.sqrt(len(values)))
     degrees = min(each.degrees for each in figures)
@@ -162,4 +163,4 @@ def groups_of(
     place: dict[str, int] = {}
     article_of = np.array([place.setdefault(each, len(place)) for each in articles], dtype=np.int64)
     dealt = np.random.default_rng(seed).permutation(len(place))
-    return dealt[article_of] % min(n_groups, max(1, len(place))) if len(place) else article_of
+    return dealt[article_of] % min(n_groups, max(1, len(place))) if place else article_of

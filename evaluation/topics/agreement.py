@@ -66,9 +66,8 @@ class ModelAgreement:
         "rank_biased_overlap" or "share".
         """
         rows = self._rows(name)[n]
-        return mean_figure(
-            np.array([rows[m].mean() for m in range(self.n_models) if m != n]), "models"
-        )
+        means = np.array([rows[m].mean() for m in range(self.n_models) if m != n])
+        return mean_figure(means, "models", "only with a model that has weights, and none has")
 
     def of_topics(self, n: int, name: str = "cosine") -> tuple[Floats, Floats]:
         """Return means (K_n,) of a model's topics over the others, and standard errors; NaN for

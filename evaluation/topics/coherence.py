@@ -132,7 +132,7 @@ def topic_coherences(found: Cooccurrence, measure: str, smoothing: float = 1.0) 
     n_words = both.shape[1]
     with np.errstate(divide="ignore", invalid="ignore"):
         if measure == "c_v":
-            return _mean(_cosines(found), occurs & both.any(axis=(1, 2))[:, None])
+            return _mean(_cosines(found), occurs & both.any(axis=2))
         if measure == "c_npmi":
             return _mean(_npmi(found), both)
         if measure == "c_uci":

@@ -41,7 +41,7 @@ def cluster_agreement(topic_of: Ints, labels: Sequence[str], group_of: Ints) -> 
     `group_of` (D,) are the groups of documents that the jackknife leaves out. Raises ValueError if
     shapes disagree.
     """
-    from sklearn import metrics  # type: ignore[import-untyped]  # noqa: PLC0415  # takes a second
+    from sklearn import metrics  # noqa: PLC0415  # takes a second
 
     _check(len(topic_of), labels, group_of)
     label_of = np.unique(np.asarray(labels, dtype=str), return_inverse=True)[1]

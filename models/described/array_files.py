@@ -130,7 +130,7 @@ def read_bertopic_folder(path: PathLike) -> DescribedTopics:
     content = _json_table(source)
     try:
         by_topic = {str(k): words_of(each) for k, each in content["topic_representations"].items()}
-        kept = sorted((int(k) for k in by_topic if k != OUTLIERS))
+        kept = sorted(int(k) for k in by_topic if k != OUTLIERS)
         words = [by_topic[str(k)] for k in kept]
         doc_topic = _one_topic(content["topics"], kept) if content.get("topics") else None
         vectors = Path(path) / "ctfidf.safetensors"
@@ -175,7 +175,7 @@ def _ctfidf(path: Path) -> Floats:
     """Return the matrix of a safetensors file that holds the parts of a CSR matrix."""
     parts = read_safetensors(path)
     shape = tuple(int(n) for n in parts["shape"])
-    if len(shape) != 2 or min(shape) < 1:  # noqa: PLR2004
+    if len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"{path.name}: the shape is {shape}")
     matrix = sparse.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
     matrix.check_format()

@@ -8,6 +8,7 @@ document, topic              the one topic of each document: clusters
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -75,13 +76,13 @@ def _long(
     for name, _, _ in rows:
         place.setdefault(name, len(place))
     shares = np.zeros((len(place), n_topics))
-    for line, (name, k, value) in zip(lines, rows, strict=True):
+    for line, (name, k, share) in zip(lines, rows, strict=True):
         if k == OUTLIERS:
             continue
         number = _number_of(k) - first
         if not 0 <= number < n_topics:
             raise table.error(line, f"expected a topic of the {n_topics}, found {shown(k)}")
-        shares[place[name], number] += value
+        shares[place[name], number] += share
     ids = None if document is None else _real_ids(list(place))
     return shares, ids
 
@@ -90,16 +91,16 @@ def _wide(table: Table, header: Sequence[str], document: int | None, n_topics: i
     """Read a row a document; columns other than id and topics are skipped."""
     if all(map(is_number, header)):
         matrix = read_matrix(table)
-        values, ids = matrix.values, matrix.rows
-        if values.shape[1] == n_topics + 1 and ids is None:  # the first column may number documents
-            values, ids = values[:, 1:], [f"{name:g}" for name in values[:, 0]]
-        if values.shape[1] != n_topics:
-            raise _other_number(table.path, values.shape[1], n_topics)
-        return values, None if ids is None else _real_ids(ids)
+        shares, ids = matrix.values, matrix.rows
+        if shares.shape[1] == n_topics + 1 and ids is None:  # the first column may number documents
+            shares, ids = shares[:, 1:], [f"{name:g}" for name in shares[:, 0]]
+        if shares.shape[1] != n_topics:
+            raise _other_number(table.path, shares.shape[1], n_topics)
+        return shares, None if ids is None else _real_ids(ids)
     columns = [i for i, name in enumerate(header) if TOPIC_NAME.fullmatch(name)]
     if len(columns) != n_topics:
         raise _other_number(table.path, len(columns), n_topics)
-    ids: list[str] = []
+    names: list[str] = []
     values: list[list[float]] = []
     is_short = 0
     for row in islice(table.rows(), 1, None):
@@ -114,11 +115,11 @@ def _wide(table: Table, header: Sequence[str], document: int | None, n_topics: i
         if wrong is not None or not np.isfinite([float(each) for each in found]).all():
             raise table.error(row.line, f"expected finite weights, found {shown(wrong or 'nan')}")
         values.append([float(each) for each in found])
-        ids.append(row.fields[(document or 0) if not is_short else 0])
+        names.append(row.fields[(document or 0) if not is_short else 0])
     if not values:
         raise table.error(1, "expected rows of documents, found none")
     has_ids = document is not None or is_short or 0 not in columns
-    return np.array(values), _real_ids(ids) if has_ids else None
+    return np.array(values), _real_ids(names) if has_ids else None
 
 
 def _real_ids(ids: Sequence[str]) -> tuple[str, ...] | None:
@@ -138,8 +139,9 @@ def _begins_with_one(topics: set[str], n_topics: int) -> bool:
 
 
 def _number_of(topic: str) -> int:
-    digits = topic.rsplit("_", 1)[-1].rsplit(" ", 1)[-1].lstrip("TVtopicV")
-    return int(digits) if digits.isdecimal() else -1
+    """Return the number at the end of a topic's name; -1 if it has none."""
+    digits = re.search(r"\d+$", topic)
+    return int(digits[0]) if digits is not None else -1
 
 
 def _other_number(path: PathLike, found: int, n_topics: int) -> CorpusFormatError:

@@ -152,7 +152,7 @@ class DescribedTopics:
     @property
     def lda(self) -> LDATopics | None:
         """Topics of LDA, by which documents have a likelihood; None if `no_likelihood` says why."""
-        if self.no_likelihood:
+        if self.no_likelihood or self.topic_word is None or self.alpha is None:
             return None
         return LDATopics.from_weights(self.topic_word, self.alpha)
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from corpora.files import PathLike
-    from models.described.tables import Row
     from models.arrays import Floats
+    from models.described.tables import Row
 
 TOPIC = ("topic", "topic_id", "topics", "component", "cluster")
 WORD = ("term", "word", "token", "feature", "words")
@@ -61,21 +61,28 @@ def read_topic_table(path: PathLike, vocabulary: Sequence[str] | None = None) ->
     """
     table = Table.at(path)
     peeked = table.peek()
-    header = peeked[0].fields
+    header, body = peeked[0].fields, peeked[1:]
     topic, word, weight = (place_of(header, names) for names in (TOPIC, WORD, WEIGHT))
     try:
-        if topic is not None and word is not None and weight is not None:
-            return _long(table, topic, word, weight)
+        if topic is not None and weight is not None and _holds_words(body, word):
+            return _long(table, topic, word or 0, weight)
         cell = place_of(header, LIST)
-        if cell is not None and not all(is_number(field) for field in header):
-            return DescribedTopics.from_words(_cells(table, topic, cell))
-        if share_of_numbers(peeked[1:] or peeked) > 0.5 and not _is_keys(peeked):  # noqa: PLR2004
+        if _holds_words(body, cell):
+            return DescribedTopics.from_words(_cells(table, topic, cell or 0))
+        if share_of_numbers(peeked[1:] or peeked) > 0.5 and not _is_keys(peeked):
             return _weights(table, vocabulary)
         return DescribedTopics.from_words(_fields(table, peeked))
     except ValueError as error:
         if str(error).startswith(str(path)):
             raise
         raise table.error(1, f"these are no topics: {error}") from error
+
+
+def _holds_words(body: Sequence[Row], column: int | None) -> bool:
+    """Whether a column holds words: a column of weights may be named by the word "term"."""
+    return column is not None and any(
+        len(row.fields) > column and not is_number(row.fields[column]) for row in body
+    )
 
 
 def _long(table: Table, topic: int, word: int, weight: int) -> DescribedTopics:
@@ -107,7 +114,7 @@ def _long(table: Table, topic: int, word: int, weight: int) -> DescribedTopics:
     if (matrix <= 0).all() and is_given.all():
         matrix = without_logs(matrix)
     if _is_cut(is_given):  # weights of other words are not known
-        order = [sorted(each, key=lambda term: -each[term]) for each in topics.values()]  # noqa: B023
+        order = [sorted(each, key=lambda term: -each[term]) for each in topics.values()]
         return DescribedTopics.from_words(order)
     return DescribedTopics.from_weights(matrix, vocabulary)
 
@@ -169,7 +176,7 @@ def words_of(value: object) -> list[str]:
         raise ValueError(f"expected a list of words, found {str(value)[:60]!r}")  # noqa: TRY004
     found = []
     for each in value:
-        word = each[0] if isinstance(each, (list, tuple)) and len(each) == 2 else each  # noqa: PLR2004
+        word = each[0] if isinstance(each, (list, tuple)) and len(each) == 2 else each
         if not isinstance(word, str):
             raise ValueError(f"expected a word, found {str(word)[:60]!r}")  # noqa: TRY004
         if word:
@@ -182,7 +189,7 @@ def _is_keys(rows: Sequence[Row]) -> bool:
     return all(
         len(row.fields) == 3
         and is_number(row.fields[0])
-        and is_number(row.fields[1])  # noqa: PLR2004
+        and is_number(row.fields[1])
         and not is_number(row.fields[2])
         for row in rows
     )

@@ -1,8 +1,8 @@
 """Models of any program by their path: those with a likelihood, and all others.
 
-`pipeline.runs.model_files` reads models of documents, which have a likelihood. Others have word lists, or
-weights without a prior, and perhaps the shares of topics in documents, in the same file or in
-another: MODEL,SHARES. No pickle is loaded for them.
+`pipeline.runs.model_files` reads models of documents, which have a likelihood. Others have word
+lists, or weights without a prior, and perhaps the shares of topics in documents, in the same file
+or in another: MODEL,SHARES. No pickle is loaded for them.
 """
 
 import os
@@ -38,11 +38,11 @@ DESCRIBED = (
 
 @dataclass(frozen=True, eq=False)
 class AnyModel:
-    """A model of any origin; one of `saved` and `described.lda` gives a likelihood, or none does."""
+    """A model of any origin."""
 
     name: str  # As the user gave it
     run: LoadedRun | None
-    saved: SavedModel | None
+    saved: SavedModel | None  # A model of documents, from a file that knows no other models
     described: DescribedTopics
 
     @property

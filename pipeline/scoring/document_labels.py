@@ -40,8 +40,8 @@ def names_of(documents: HeldOut, store: ArticleStore | None) -> list[tuple[str, 
     """
     given: dict[str, str] = {}
     wanted = set(documents.article_of)
-    for article in _of(store, wanted):
-        given[article.document_id] = str(original_id(article))
+    for each in _of(store, wanted):
+        given[each.document_id] = str(original_id(each))
     found = []
     for doc_id, article in zip(documents.corpus.doc_ids, documents.article_of, strict=True):
         number = article.partition(":")[2] or article

@@ -71,9 +71,10 @@ def label_figures(
             f"--labels: {len(rows):,} documents have a label and shares of topics in every model: "
             f"give at least {LEAST_DOCUMENTS}"
         )
-    own = [str(labels[d]) for d in rows]
+    own = [str(labels[d]) for d in rows.tolist()]
     groups = np.unique(group_of[rows], return_inverse=True)[1]
-    articles = [documents.article_of[d] for d in rows]
+    article_of = documents.article_of
+    articles = [article_of[d] for d in rows.tolist()]
     try:
         folds = label_folds(own, articles, seed=settings.seed)
     except ValueError as error:
@@ -82,10 +83,10 @@ def label_figures(
     on_words = (
         no_accuracy if folds is None else accuracy(counts, own, folds, groups, are_words=True)
     )
-    for name, each in shares.items():
-        figures = cluster_agreement(best_topics(each[rows]), own, groups)
+    for name, own_shares in shares.items():
+        figures = cluster_agreement(best_topics(own_shares[rows]), own, groups)
         figures[ACCURACY] = (
-            no_accuracy if folds is None else accuracy(each[rows], own, folds, groups)
+            no_accuracy if folds is None else accuracy(own_shares[rows], own, folds, groups)
         )
         by_model[name] = figures
     return LabelFigures(by_model, on_words, len(rows), len(set(own)))

@@ -7,7 +7,7 @@ documents leave out the same groups of them, so that differences are paired.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from models.parallel import effective_n_jobs
 from models.topics import TopicWords
 from pipeline.cluster.connection import cluster_of
 from pipeline.errors import UsageError
-from pipeline.runs.any_model import AnyModel
 from pipeline.scoring.document_labels import labels_of, names_of, scored_store
 from pipeline.scoring.evaluate import check_settings
 from pipeline.scoring.judged import Judged, judged_rows
@@ -54,6 +53,8 @@ class Judgement:
     n_tokens: int  # Tokens that the likelihood is of
     labels: LabelFigures | None
     n_groups: int
+    n_diverse: int  # Words of a topic that diversity is of
+    known_words: dict[str, float]  # Share of top words that occur in the documents, by row
 
 
 def judge(settings: EvaluateSettings, names: Sequence[str]) -> Judgement:
@@ -86,7 +87,11 @@ def judge(settings: EvaluateSettings, names: Sequence[str]) -> Judgement:
             )
             for name, figure in found.items():
                 figures[name][LIKELIHOOD] = figure
-    for each, own in _of_topics(asked, models, documents, group_of, settings.words):
+    # Diversity falls with the number of words: it is of as many for all models.
+    sizes = [len(some) for each in models for some in each.described.words if some]
+    n_diverse = min((N_DIVERSE, *sizes))
+    for each in models:
+        own = _of_topics(asked, each.described, documents, group_of, settings.words, n_diverse)
         figures[each.name].update(own)
     if "labels" in asked:
         store = scored_store(settings, runs)
@@ -105,7 +110,17 @@ def judge(settings: EvaluateSettings, names: Sequence[str]) -> Judgement:
     if "stability" in asked:
         for name, own in _stability(rows, settings.words).items():
             of_rows[name].update(own)
-    return Judgement(documents, rows, of_rows, method, n_tokens, labelled, int(group_of.max()) + 1)
+    return Judgement(
+        documents=documents,
+        rows=rows,
+        figures=of_rows,
+        method=method,
+        n_tokens=n_tokens,
+        labels=labelled,
+        n_groups=int(group_of.max()) + 1,
+        n_diverse=n_diverse,
+        known_words={row.name: _known_words(row, documents, settings.words) for row in rows},
+    )
 
 
 def measures_of(settings: EvaluateSettings) -> tuple[str, ...]:
@@ -136,29 +151,36 @@ def measures_of(settings: EvaluateSettings) -> tuple[str, ...]:
 
 def _of_topics(
     asked: Sequence[str],
-    models: Sequence[AnyModel],
+    topics: DescribedTopics,
     documents: HeldOut,
     group_of: Ints,
     n_words: int,
-) -> list[tuple[AnyModel, dict[str, Figure]]]:
-    """Return coherence, diversity and exclusivity of each model, those asked for."""
-    sizes = [len(some) for each in models for some in each.described.words if some]
-    found = []
-    for each in models:
-        own: dict[str, Figure] = {}
-        topics = each.described
-        if "coherence" in asked:
-            own[COHERENCE] = _coherence(topics, documents, group_of, n_words)
-        if "diversity" in asked:  # of as many words for all models: it falls with their number
-            own["diversity"] = word_diversity(topics.words, min((N_DIVERSE, *sizes)))
-        if "exclusivity" in asked:
-            own["exclusivity"] = _exclusivity(topics, n_words)
-        found.append((each, own))
-    return found
+    n_diverse: int,
+) -> dict[str, Figure]:
+    """Return coherence, diversity and exclusivity of a model, those asked for."""
+    own: dict[str, Figure] = {}
+    if "coherence" in asked:
+        own[COHERENCE] = _coherence(topics, documents, group_of, n_words)
+    if "diversity" in asked:
+        own["diversity"] = word_diversity(topics.words, n_diverse)
+    if "exclusivity" in asked:
+        own["exclusivity"] = _exclusivity(topics, n_words)
+    return own
+
+
+def _known_words(row: Judged, documents: HeldOut, n_words: int) -> float:
+    """Return the share of top words that occur in the documents; NaN without top words."""
+    used = np.zeros(documents.corpus.n_words, dtype=bool)
+    used[np.unique(documents.corpus.counts.indices)] = True
+    known = {
+        word for word, is_used in zip(documents.corpus.vocabulary, used, strict=True) if is_used
+    }
+    tops = [w for each in row.members for some in each.described.words for w in some[:n_words]]
+    return sum(word in known for word in tops) / len(tops) if tops else float("nan")
 
 
 def _coherence(topics: DescribedTopics, documents: HeldOut, group_of: Ints, n_words: int) -> Figure:
-    """Return the coherence in the scored documents; the one place that knows where it is counted."""
+    """Return the coherence in the scored documents: the one place that says where it is counted."""
     return word_coherence(topics.words, documents.corpus, group_of, COHERENCE, n_words)[0]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evaluation.figure import Figure
-from pipeline.scoring.measures import LOWER_IS_BETTER, Judgement, judge
+from pipeline.scoring.measures import LOWER_IS_BETTER, STABILITY, Judgement, judge
 from pipeline.scoring.score import or_none
 from pipeline.settings import EvaluateSettings
 
@@ -26,6 +26,7 @@ def evaluate_measures(settings: EvaluateSettings, names: Sequence[str]) -> dict[
         "method": found.method or None,
         "tokens_scored": found.n_tokens,
         "words": settings.words,
+        "diversity_words": found.n_diverse,
         "labelled_documents": 0 if labels is None else labels.n_documents,
         "labels": 0 if labels is None else labels.n_labels,
         "accuracy_on_words": None if labels is None else _entry(labels.on_words),
@@ -33,6 +34,7 @@ def evaluate_measures(settings: EvaluateSettings, names: Sequence[str]) -> dict[
             {
                 "model": row.name,
                 "members": [each.name for each in row.members],
+                "known_words": or_none(found.known_words[row.name]),
                 "topics": [each.described.n_topics for each in row.members],
                 "figures": {m: _entry(figure) for m, figure in found.figures[row.name].items()},
             }
@@ -56,17 +58,22 @@ def _entry(figure: Figure) -> dict[str, Any]:
 
 
 def _comparison(found: Judgement, measure: str) -> dict[str, Any] | None:
-    """Return the best model of a measure, and the others against it; None for fewer than two."""
+    """Return the best model of a measure, and the others against it; None for fewer than two.
+
+    None too for the agreement of models with each other, which is no figure of each alone.
+    """
+    if measure in STABILITY.values() and all(len(row.members) == 1 for row in found.rows):
+        return None
     known = {
         name: own[measure]
         for name, own in found.figures.items()
         if measure in own and own[measure].is_known
     }
-    if len(known) < 2:  # noqa: PLR2004
+    if len(known) < 2:
         return None
     is_lower = measure in LOWER_IS_BETTER
     best = (min if is_lower else max)(known, key=lambda name: known[name].value)
-    against = []
+    against: list[dict[str, Any]] = []
     for name, figure in known.items():
         if name == best:
             continue

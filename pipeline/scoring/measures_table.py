@@ -6,11 +6,12 @@ from typing import Any
 from pipeline.scoring.label_figures import ACCURACY
 
 WIDTH = 110  # Characters of a line of the table
+FEW_KNOWN = 0.5  # Share of known words below which a warning is printed
 SHOWN = 28  # Characters of a name of a model in the table
 MEANINGS = {
     "nats a word": "held-out likelihood, the lower the better; perplexity is its exponential",
     "c_npmi": "coherence of top words in the scored documents, from -1 to 1",
-    "diversity": "share of distinct words among the top words of all topics",
+    "diversity": "share of distinct words among the {diversity_words} top words of all topics",
     "exclusivity": "mean share of a topic in its top words, all topics alike",
     "cosine": "mean largest cosine of a topic with one of another model",
     "rbo": "rank-biased overlap of the top words of matched topics",
@@ -36,12 +37,17 @@ def print_measures(result: dict[str, Any]) -> None:
         print(f"labels: {n_labelled} with {result['labels']} labels")
     _print_figures(result, rows, measures)
     _print_reasons(rows, measures)
+    for row in rows:
+        if row["known_words"] is not None and row["known_words"] < FEW_KNOWN:
+            print(
+                f"{_short(row['model'])}: {row['known_words']:.0%} of its top words occur in the "
+                "documents: are their words counted alike?"
+            )
     print()
     for measure in measures:
+        print(f"{measure}: {MEANINGS[measure].format(**result)}")
         if measure in result["comparisons"]:
-            _print_comparison(measure, result["comparisons"][measure])
-        else:
-            print(f"{measure}: {MEANINGS[measure]}")
+            _print_comparison(result["comparisons"][measure])
 
 
 def _print_figures(result: dict[str, Any], rows: list[dict[str, Any]], measures: list[str]) -> None:
@@ -95,9 +101,8 @@ def _print_reasons(rows: list[dict[str, Any]], measures: list[str]) -> None:
             print(f"{_short(row['model'])} has no {', '.join(some)}: {why}")
 
 
-def _print_comparison(measure: str, comparison: dict[str, Any]) -> None:
+def _print_comparison(comparison: dict[str, Any]) -> None:
     best = _short(comparison["best"])
-    print(f"{measure}: {MEANINGS[measure]}")
     print(f"  best: {best}")
     for told, what in ((True, "worse"), (False, "not told apart")):
         some = [_against(row) for row in comparison["against"] if row["told_apart"] == told]
