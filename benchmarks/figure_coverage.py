@@ -20,7 +20,13 @@ from benchmarks.lda_trainers.table import markdown
 from corpora import Corpus
 from evaluation.figure import Figure, groups_of
 from evaluation.topics.agreement import model_agreement
-from evaluation.topics.labels import accuracy, cluster_agreement, label_folds, right_predictions
+from evaluation.topics.labels import (
+    CLUSTER_MEASURES,
+    accuracy,
+    cluster_agreement,
+    label_folds,
+    right_predictions,
+)
 from evaluation.topics.word_coherence import word_coherence
 from models.described.topics import DescribedTopics
 
@@ -49,11 +55,13 @@ class Pool:
         self.words = [self._top(each) for each in (self.topics, noisy)]
 
     def coherence(self, rows: np.ndarray, which: int) -> Figure:
+        """Return the coherence of a model's words in some documents."""
         ids = tuple(map(str, range(len(rows))))
         corpus = Corpus(self.counts[rows], self.vocabulary, ids)
-        return word_coherence(self.words[which], corpus, groups_of(ids))[0]
+        return word_coherence(self.words[which], corpus, groups_of(ids)).figure
 
     def agreement(self, rows: np.ndarray, name: str) -> Figure:
+        """Return the agreement of topics and labels of some documents."""
         group_of = groups_of(list(map(str, range(len(rows)))))
         return cluster_agreement(self.best[rows], self.labels[rows].tolist(), group_of)[name]
 
@@ -61,7 +69,9 @@ class Pool:
         return [[f"w{w}" for w in np.argsort(-row)[:10]] for row in topics]
 
 
-def classified(rng: np.random.Generator, n_docs: int, centres: np.ndarray) -> tuple[np.ndarray, ...]:
+def classified(
+    rng: np.random.Generator, n_docs: int, centres: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """Draw shares of topics, and labels that depend on them."""
     labels = rng.integers(0, len(centres), n_docs)
     shares = np.array([rng.dirichlet(centres[label]) for label in labels])
@@ -92,82 +102,79 @@ def noisy_models(rng: np.random.Generator, truth: np.ndarray, n: int) -> list[De
     ]
 
 
-def coverage(draw: Draw, repeats: int) -> tuple[float, float, float]:
-    """Return the share of intervals with the truth, the mean error of the estimates in their true
-    standard deviations (bias), and the ratio of stated to true standard errors.
+def coverage(draw: Draw, repeats: int) -> tuple[float, float, float, float]:
+    """Return the shares of intervals with the truth, and with the mean of all estimates, of which
+    the bias is not part; the bias in true standard deviations; and stated over true errors.
     """
-    hits, values, errors, truth = [], [], [], 0.0
-    for seed in range(repeats):
-        figure, truth = draw(np.random.default_rng(1000 + seed))
-        low, high = figure.interval()
-        hits.append(low <= truth <= high)
-        values.append(figure.value)
-        errors.append(figure.standard_error)
-    spread = float(np.std(values, ddof=1))
-    bias = (float(np.mean(values)) - truth) / spread
-    return float(np.mean(hits)), bias, float(np.sqrt(np.mean(np.square(errors)))) / spread
+    drawn = [draw(np.random.default_rng(1000 + seed)) for seed in range(repeats)]
+    figures, truth = [figure for figure, _ in drawn], drawn[0][1]
+    values = np.array([each.value for each in figures])
+    bounds = np.array([each.interval() for each in figures])
+    errors = np.array([each.standard_error for each in figures])
+    spread, middle = float(values.std(ddof=1)), float(values.mean())
+    hits = [float(((bounds[:, 0] <= x) & (x <= bounds[:, 1])).mean()) for x in (truth, middle)]
+    ratio = float(np.sqrt(np.mean(errors**2))) / spread
+    return hits[0], hits[1], (middle - truth) / spread, ratio
+
+
+def of_documents(pool: Pool, n_docs: int) -> dict[str, Draw]:
+    """Return draws of figures of documents of the pool."""
+    everything = np.arange(POOL)
+    coherences = [pool.coherence(everything, which).value for which in (0, 1)]
+
+    def sample(rng: np.random.Generator) -> np.ndarray:
+        return rng.integers(0, POOL, n_docs)
+
+    def coherence(rng: np.random.Generator) -> tuple[Figure, float]:
+        return pool.coherence(sample(rng), 0), coherences[0]
+
+    def difference(rng: np.random.Generator) -> tuple[Figure, float]:
+        rows = sample(rng)
+        gap = pool.coherence(rows, 0).minus(pool.coherence(rows, 1))
+        figure = Figure(gap.value, gap.standard_error, gap.degrees)
+        return figure, coherences[0] - coherences[1]
+
+    def agreement(name: str) -> Draw:
+        true = pool.agreement(everything, name).value
+        return lambda rng: (pool.agreement(sample(rng), name), true)
+
+    names = {"c_npmi": coherence, "difference of c_npmi": difference}
+    names |= {name: agreement(name) for name in CLUSTER_MEASURES}
+    return {f"{name}, {n_docs} documents": draw for name, draw in names.items()}
+
+
+def of_accuracy(n_docs: int) -> Draw:
+    """Return draws of the accuracy in fresh documents."""
+    centres = np.random.default_rng(3).uniform(0.05, 0.6, (4, 10))
+    true = accuracy_truth(n_docs, centres)
+
+    def draw(rng: np.random.Generator) -> tuple[Figure, float]:
+        shares, labels = classified(rng, n_docs, centres)
+        ids = list(map(str, range(n_docs)))
+        folds = label_folds(labels.tolist(), ids)
+        return accuracy(shares, labels.tolist(), folds, groups_of(ids)), true
+
+    return draw
+
+
+def of_models(name: str, n_models: int) -> Draw:
+    """Return draws of the agreement of models that are one truth with noise."""
+    topics = np.random.default_rng(4).dirichlet(np.full(60, 0.1), 5)
+    rng = np.random.default_rng(5)
+    pairs = [model_agreement(noisy_models(rng, topics, 2)) for _ in range(400)]
+    true = float(np.mean([getattr(each, name).value for each in pairs]))
+    return lambda rng: (
+        getattr(model_agreement(noisy_models(rng, topics, n_models)), name),
+        true,
+    )
 
 
 def cases() -> dict[str, Draw]:
     pool = Pool()
-    everything = np.arange(POOL)
-    found: dict[str, Draw] = {}
-
-    def sample(rng: np.random.Generator, n_docs: int) -> np.ndarray:
-        return rng.integers(0, POOL, n_docs)
-
-    for n_docs in (300, 2000):
-        true_coherence = [pool.coherence(everything, which).value for which in (0, 1)]
-
-        def coherence(
-            rng: np.random.Generator, n: int = n_docs, truth: list[float] = true_coherence
-        ) -> tuple[Figure, float]:
-            return pool.coherence(sample(rng, n), 0), truth[0]
-
-        def difference(
-            rng: np.random.Generator, n: int = n_docs, truth: list[float] = true_coherence
-        ) -> tuple[Figure, float]:
-            rows = sample(rng, n)
-            gap = pool.coherence(rows, 0).minus(pool.coherence(rows, 1))
-            return Figure(gap.value, gap.standard_error, gap.degrees), truth[0] - truth[1]
-
-        found[f"c_npmi, {n_docs} documents"] = coherence
-        found[f"difference of c_npmi, {n_docs} documents"] = difference
-        for name in ("purity", "nmi", "ari", "homogeneity"):
-            true = pool.agreement(everything, name).value
-
-            def agreement(
-                rng: np.random.Generator, n: int = n_docs, name: str = name, true: float = true
-            ) -> tuple[Figure, float]:
-                return pool.agreement(sample(rng, n), name), true
-
-            found[f"{name}, {n_docs} documents"] = agreement
-    centres = np.random.default_rng(3).uniform(0.05, 0.6, (4, 10))
-    for n_docs in (200, 1000):
-        true = accuracy_truth(n_docs, centres)
-
-        def right(
-            rng: np.random.Generator, n: int = n_docs, true: float = true
-        ) -> tuple[Figure, float]:
-            shares, labels = classified(rng, n, centres)
-            ids = list(map(str, range(n)))
-            folds = label_folds(labels.tolist(), ids)
-            return accuracy(shares, labels.tolist(), folds, groups_of(ids)), true
-
-        found[f"accuracy, {n_docs} documents"] = right
-    topics = np.random.default_rng(4).dirichlet(np.full(60, 0.1), 5)
+    found = of_documents(pool, 300) | of_documents(pool, POOL)
+    found |= {f"accuracy, {n} documents": of_accuracy(n) for n in (200, 1000)}
     for name in ("cosine", "rank_biased_overlap", "share"):
-        rng = np.random.default_rng(5)
-        pairs = [model_agreement(noisy_models(rng, topics, 2)) for _ in range(400)]
-        true = float(np.mean([getattr(each, name).value for each in pairs]))
-        for n in (3, 5, 10):
-
-            def stability(
-                rng: np.random.Generator, n: int = n, name: str = name, true: float = true
-            ) -> tuple[Figure, float]:
-                return getattr(model_agreement(noisy_models(rng, topics, n)), name), true
-
-            found[f"{name}, {n} models"] = stability
+        found |= {f"{name}, {n} models": of_models(name, n) for n in (3, 5, 10)}
     return found
 
 
@@ -177,12 +184,12 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = []
     for name, draw in cases().items():
-        share, bias, ratio = coverage(draw, arguments.repeats)
-        error = float(np.sqrt(share * (1 - share) / arguments.repeats))
-        rows.append([name, f"{share:.3f} ± {error:.3f}", f"{bias:+.2f}", f"{ratio:.2f}"])
+        share, of_mean, bias, ratio = coverage(draw, arguments.repeats)
+        rows.append([name, f"{share:.3f}", f"{of_mean:.3f}", f"{bias:+.2f}", f"{ratio:.2f}"])
         print(*rows[-1], sep="  ", flush=True)
-    header = ["figure", "coverage of 95 %", "bias in standard deviations", "stated / true error"]
-    print(markdown(header, rows))
+    header = ["figure", "truth", "mean of estimates", "bias / deviation", "stated / true error"]
+    print(f"\n{arguments.repeats} repeats; 95 % intervals that have the")
+    print(markdown([header, *rows]))
 
 
 if __name__ == "__main__":

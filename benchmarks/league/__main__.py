@@ -22,7 +22,11 @@ def arguments_of() -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m benchmarks.league", description=description)
     for name, known in (("corpora", CORPORA), ("trainers", TRAINERS)):
         parser.add_argument(
-            f"--{name}", nargs="+", default=list(known), choices=list(known), metavar="NAME",
+            f"--{name}",
+            nargs="+",
+            default=list(known),
+            choices=list(known),
+            metavar="NAME",
             help=", ".join(known),
         )
     parser.add_argument("--topics", type=int, nargs="+", default=[20, 50, 100], metavar="K")

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from benchmarks.league.trainers import TRAINERS
 from corpora import Corpus
@@ -23,6 +22,8 @@ from models.described.topics import DescribedTopics
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from scipy import sparse
 
     from benchmarks.league.corpora import Parts
     from models.topics import TopicWords
@@ -40,12 +41,15 @@ class Cell:
     seed: int
 
     def folder(self, output: Path) -> Path:
+        """Return the folder of its files."""
         return output / self.corpus / str(self.n_topics)
 
     def model(self, output: Path) -> Path:
+        """Return the file of its model."""
         return self.folder(output) / f"{self.trainer}-{self.seed}.npz"
 
     def figures(self, output: Path) -> Path:
+        """Return the file of its figures."""
         return self.folder(output) / f"{self.trainer}-{self.seed}.json"
 
 
@@ -82,7 +86,7 @@ def figures_of(topics: TopicWords, parts: Parts) -> dict[str, Figure]:
     described = DescribedTopics.of(SavedModel(topics, parts.words))
     figures = {
         "nats a word": _likelihood(topics, parts.test, group_of),
-        "c_npmi": word_coherence(described.words, corpus, group_of)[0],
+        "c_npmi": word_coherence(described.words, corpus, group_of).figure,
         "diversity": word_diversity(described.words),
         "exclusivity": mean_figure(np.asarray(exclusivity(topics))),
     }

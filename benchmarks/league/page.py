@@ -2,5 +2,6 @@
 
 from __future__ import annotations
 
+
 def page(output):
     raise NotImplementedError

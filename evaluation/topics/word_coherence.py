@@ -3,10 +3,14 @@
 `evaluation.topics.coherence` has an error over topics as draws. But whether these topics are more
 coherent than those, in documents like these, is a question about documents: their groups are left
 out one by one (`evaluation.figure`), the same groups for all models.
+
+The error is that of other documents, as many. It does not say how far the coherence in so few is
+from that in all: see `WordCoherence.unseen_pairs`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,14 +27,26 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints
 
 
+@dataclass(frozen=True, eq=False)
+class WordCoherence:
+    """Coherence of lists of words."""
+
+    figure: Figure  #: Mean over topics.
+    per_topic: Floats  #: (K,), NaN without two words that occur.
+    unseen_pairs: float
+    """Share of pairs of words that both occur, but in no document together. Each counts as -1 in
+    NPMI, also if the documents are too few to have it: then a coherence is too low, and more so for
+    rarer words."""
+
+
 def word_coherence(
     words: Sequence[Sequence[str]],
     corpus: Corpus,
     group_of: Ints,
     measure: str = "c_npmi",
     n_words: int = 10,
-) -> tuple[Figure, Floats]:
-    """Return the mean coherence over topics, and that of each topic (K,), NaN if it has none.
+) -> WordCoherence:
+    """Return the mean coherence over topics, with its error, and that of each topic.
 
     Windows are documents of `corpus`, in the groups `group_of` (D,). The `n_words` first words of
     each topic count; a topic may have fewer, and words that are in no document are left out. The
@@ -50,13 +66,17 @@ def word_coherence(
     per_topic = topic_coherences(Cooccurrence(n_windows, n_word, n_both), measure)
     kept = np.isfinite(per_topic)
     if not kept.any():
-        return Figure.none("no topic has two words that occur in the documents"), per_topic
+        why = "no topic has two words that occur in the documents"
+        return WordCoherence(Figure.none(why), per_topic, float("nan"))
     replicates = []
     for part in parts:
         rest = Cooccurrence(n_windows - part.n_windows, n_word - part.n_word, n_both - part.n_both)
         values = topic_coherences(rest, measure)[kept]
         replicates.append(float(np.nanmean(values)) if np.isfinite(values).any() else np.nan)
-    return jackknife(float(per_topic[kept].mean()), np.array(replicates)), per_topic
+    figure = jackknife(float(per_topic[kept].mean()), np.array(replicates))
+    occurs = n_word > 0
+    both = np.triu(occurs[:, :, None] & occurs[:, None, :], 1)
+    return WordCoherence(figure, per_topic, float((n_both[both] == 0).mean()))
 
 
 def _indices(words: Sequence[Sequence[str]], vocabulary: Sequence[str], n_words: int) -> Ints:

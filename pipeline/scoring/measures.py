@@ -16,7 +16,7 @@ from evaluation.figure import Figure, groups_of, mean_figure, mean_over_seeds
 from evaluation.topics.agreement import model_agreement
 from evaluation.topics.distance import normalised_rows
 from evaluation.topics.quality import exclusivity
-from evaluation.topics.word_coherence import word_coherence
+from evaluation.topics.word_coherence import WordCoherence, word_coherence
 from evaluation.topics.word_diversity import word_diversity
 from models.described.topics import DescribedTopics
 from models.parallel import effective_n_jobs
@@ -54,6 +54,7 @@ class Judgement:
     labels: LabelFigures | None
     n_groups: int
     n_diverse: int  # Words of a topic that diversity is of
+    unseen_pairs: dict[str, float]  # Share of pairs of top words in no document together, by row
     known_words: dict[str, float]  # Share of top words that occur in the documents, by row
 
 
@@ -88,16 +89,10 @@ def judge(settings: EvaluateSettings, names: Sequence[str]) -> Judgement:
             for name, figure in found.items():
                 figures[name][LIKELIHOOD] = figure
     # Diversity falls with the number of words: it is of as many for all models.
-    sizes = [len(some) for each in models for some in each.described.words if some]
-    n_diverse = min((N_DIVERSE, *sizes))
-    for each in models:
-        own = _of_topics(asked, each.described, documents, group_of, settings.words, n_diverse)
-        figures[each.name].update(own)
+    n_diverse = min((N_DIVERSE, *(len(w) for each in models for w in each.described.words if w)))
+    unseen = _of_topics(settings, asked, models, documents, group_of, n_diverse, figures)
     if "labels" in asked:
-        store = scored_store(settings, runs)
-        known = names_of(documents, store)
-        labels = labels_of(settings, documents, store, known)
-        labelled = label_figures(settings, models, documents, group_of, known, labels)
+        labelled = _labelled(settings, models, runs, documents, group_of)
         for name, own in labelled.by_model.items():
             figures[name].update(own)
     of_rows = {
@@ -119,6 +114,10 @@ def judge(settings: EvaluateSettings, names: Sequence[str]) -> Judgement:
         labels=labelled,
         n_groups=int(group_of.max()) + 1,
         n_diverse=n_diverse,
+        unseen_pairs={
+            row.name: float(np.mean([unseen.get(each.name, 0.0) for each in row.members]))
+            for row in rows
+        },
         known_words={row.name: _known_words(row, documents, settings.words) for row in rows},
     )
 
@@ -150,22 +149,42 @@ def measures_of(settings: EvaluateSettings) -> tuple[str, ...]:
 
 
 def _of_topics(
+    settings: EvaluateSettings,
     asked: Sequence[str],
-    topics: DescribedTopics,
+    models: Sequence[AnyModel],
     documents: HeldOut,
     group_of: Ints,
-    n_words: int,
     n_diverse: int,
-) -> dict[str, Figure]:
-    """Return coherence, diversity and exclusivity of a model, those asked for."""
-    own: dict[str, Figure] = {}
-    if "coherence" in asked:
-        own[COHERENCE] = _coherence(topics, documents, group_of, n_words)
-    if "diversity" in asked:
-        own["diversity"] = word_diversity(topics.words, n_diverse)
-    if "exclusivity" in asked:
-        own["exclusivity"] = _exclusivity(topics, n_words)
-    return own
+    figures: dict[str, dict[str, Figure]],
+) -> dict[str, float]:
+    """Add coherence, diversity and exclusivity, those asked for, to the figures of each model.
+
+    Return the share of pairs of top words that no document has, by model, if they were counted.
+    """
+    unseen = {}
+    for each in models:
+        own, topics = figures[each.name], each.described
+        if "coherence" in asked:
+            counted = _coherence(topics, documents, group_of, settings.words)
+            own[COHERENCE], unseen[each.name] = counted.figure, counted.unseen_pairs
+        if "diversity" in asked:
+            own["diversity"] = word_diversity(topics.words, n_diverse)
+        if "exclusivity" in asked:
+            own["exclusivity"] = _exclusivity(topics, settings.words)
+    return unseen
+
+
+def _labelled(
+    settings: EvaluateSettings,
+    models: Sequence[AnyModel],
+    runs: Sequence[LoadedRun],
+    documents: HeldOut,
+    group_of: Ints,
+) -> LabelFigures:
+    store = scored_store(settings, runs)
+    names = names_of(documents, store)
+    labels = labels_of(settings, documents, store, names)
+    return label_figures(settings, models, documents, group_of, names, labels)
 
 
 def _known_words(row: Judged, documents: HeldOut, n_words: int) -> float:
@@ -179,9 +198,11 @@ def _known_words(row: Judged, documents: HeldOut, n_words: int) -> float:
     return sum(word in known for word in tops) / len(tops) if tops else float("nan")
 
 
-def _coherence(topics: DescribedTopics, documents: HeldOut, group_of: Ints, n_words: int) -> Figure:
+def _coherence(
+    topics: DescribedTopics, documents: HeldOut, group_of: Ints, n_words: int
+) -> WordCoherence:
     """Return the coherence in the scored documents: the one place that says where it is counted."""
-    return word_coherence(topics.words, documents.corpus, group_of, COHERENCE, n_words)[0]
+    return word_coherence(topics.words, documents.corpus, group_of, COHERENCE, n_words)
 
 
 def _exclusivity(topics: DescribedTopics, n_words: int) -> Figure:

@@ -34,6 +34,7 @@ def evaluate_measures(settings: EvaluateSettings, names: Sequence[str]) -> dict[
             {
                 "model": row.name,
                 "members": [each.name for each in row.members],
+                "unseen_pairs": or_none(found.unseen_pairs[row.name]),
                 "known_words": or_none(found.known_words[row.name]),
                 "topics": [each.described.n_topics for each in row.members],
                 "figures": {m: _entry(figure) for m, figure in found.figures[row.name].items()},

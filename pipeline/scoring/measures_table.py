@@ -6,6 +6,7 @@ from typing import Any
 from pipeline.scoring.label_figures import ACCURACY
 
 WIDTH = 110  # Characters of a line of the table
+MANY_UNSEEN = 0.1  # Share of unseen pairs above which a warning is printed
 FEW_KNOWN = 0.5  # Share of known words below which a warning is printed
 SHOWN = 28  # Characters of a name of a model in the table
 MEANINGS = {
@@ -42,6 +43,11 @@ def print_measures(result: dict[str, Any]) -> None:
             print(
                 f"{_short(row['model'])}: {row['known_words']:.0%} of its top words occur in the "
                 "documents: are their words counted alike?"
+            )
+        if (row["unseen_pairs"] or 0.0) > MANY_UNSEEN:
+            print(
+                f"{_short(row['model'])}: {row['unseen_pairs']:.0%} of the pairs of its top words "
+                "are in no document together: c_npmi, -1 for each, is too low for so few documents"
             )
     print()
     for measure in measures:

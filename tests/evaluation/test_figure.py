@@ -27,7 +27,9 @@ def test_replicates_leave_out_one_group_each():
     values = np.random.default_rng(1).normal(size=12)
     group_of = np.array([0, 1, 2] * 4)
     figure = figure_of(lambda kept: float(np.median(values[kept])), group_of)
-    by_hand = [np.median([v for v, g in zip(values, group_of, strict=True) if g != b]) for b in (0, 1, 2)]
+    by_hand = [
+        np.median([v for v, g in zip(values, group_of, strict=True) if g != b]) for b in (0, 1, 2)
+    ]
     assert figure.replicates == pytest.approx(by_hand)
     middle = sum(by_hand) / 3
     assert figure.error == pytest.approx(math.sqrt(2 / 3 * sum((b - middle) ** 2 for b in by_hand)))
@@ -87,7 +89,9 @@ def test_one_group_has_no_error():
 def test_groups_are_balanced_and_hold_articles_together():
     articles = [f"a{d // 3}" for d in range(300)]
     group_of = groups_of(articles, 7)
-    assert all(len({group_of[3 * a], group_of[3 * a + 1], group_of[3 * a + 2]}) == 1 for a in range(100))
+    assert all(
+        len({group_of[3 * a], group_of[3 * a + 1], group_of[3 * a + 2]}) == 1 for a in range(100)
+    )
     sizes = np.bincount(group_of) // 3
     assert sizes.max() - sizes.min() <= 1
     assert np.array_equal(group_of, groups_of(articles, 7))

@@ -50,7 +50,8 @@ def test_figures_are_means_over_ordered_pairs_and_errors_leave_models_out():
     models = some_models(4)
     found = model_agreement(models, n_words=5, threshold=0.8)
     pairs = {
-        (i, j): of_pair(models[i], models[j], 5, 0.8) for i, j in itertools.permutations(range(4), 2)
+        (i, j): of_pair(models[i], models[j], 5, 0.8)
+        for i, j in itertools.permutations(range(4), 2)
     }
     for place, figure in enumerate((found.cosine, found.rank_biased_overlap, found.share)):
         value = np.mean([each[place] for each in pairs.values()])
@@ -72,7 +73,10 @@ def test_figures_of_one_model_and_of_its_topics_are_over_the_others():
     assert figure.value == pytest.approx(np.mean(of_others))
     assert figure.standard_error == pytest.approx(np.std(of_others, ddof=1) / math.sqrt(2))
     means, errors = found.of_topics(0)
-    best = [[max(cosine(models[0], k, models[j], i) for i in range(3)) for k in range(3)] for j in (1, 2)]
+    best = [
+        [max(cosine(models[0], k, models[j], i) for i in range(3)) for k in range(3)]
+        for j in (1, 2)
+    ]
     assert means == pytest.approx(np.mean(best, axis=0), abs=1e-8)
     assert errors == pytest.approx(np.std(best, axis=0, ddof=1) / math.sqrt(2), abs=1e-8)
 

@@ -23,7 +23,8 @@ def some_corpus(n_docs=40, seed=0):
 def test_replicates_are_the_coherence_in_the_other_documents(measure):
     corpus, topics = some_corpus(), [list("abcd"), list("fghi")]
     group_of = groups_of(corpus.doc_ids, 5)
-    figure, per_topic = word_coherence(topics, corpus, group_of, measure, 4)
+    found = word_coherence(topics, corpus, group_of, measure, 4)
+    figure, per_topic = found.figure, found.per_topic
     whole = coherence(topics, corpus, measure, n_words=4)
     assert per_topic == pytest.approx(whole.per_topic)
     assert figure.value == pytest.approx(whole.mean)
@@ -37,13 +38,20 @@ def test_unknown_words_and_short_topics_are_left_out():
     corpus = some_corpus()
     group_of = groups_of(corpus.doc_ids)
     expected = coherence([["a", "b"]], corpus, n_words=2).mean
-    found, per_topic = word_coherence([["a", "nobody", "b"], ["c"], []], corpus, group_of)
-    assert found.value == pytest.approx(expected)
-    assert np.isnan(per_topic[1:]).all()
-    nothing, _ = word_coherence([["nobody", "knows"]], corpus, group_of)
-    assert "two words" in nothing.why
+    found = word_coherence([["a", "nobody", "b"], ["c"], []], corpus, group_of)
+    assert found.figure.value == pytest.approx(expected)
+    assert np.isnan(found.per_topic[1:]).all()
+    nothing = word_coherence([["nobody", "knows"]], corpus, group_of)
+    assert "two words" in nothing.figure.why
     with pytest.raises(ValueError, match="n_words"):
         word_coherence([["a", "b"]], corpus, group_of, n_words=1)
+
+
+def test_pairs_that_no_document_has_are_counted():
+    counts = sparse.csr_array(np.array([[1, 1, 0, 0], [0, 1, 1, 0]], dtype=np.int32))
+    corpus = Corpus(counts, tuple("abcd"), ("x", "y"))
+    found = word_coherence(["abcd"], corpus, np.array([0, 1]))
+    assert found.unseen_pairs == pytest.approx(1 / 3)  # a and c; d occurs nowhere
 
 
 def test_diversity_is_that_of_weights_and_its_replicates_leave_topics_out():
