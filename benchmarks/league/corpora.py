@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MIN_DOCUMENTS = 5
 TEST_SHARE = 0.2
+PATTERN = r"[a-z]{3,}"
 RECOMBINED_FROM, RECOMBINED = 10_000, 20_000
 
 
@@ -62,7 +63,7 @@ def classic3() -> Parts:
 
     with lzma.open(SHARED / "data" / "classic3" / "classic3.jsonl.xz", "rt") as stream:
         rows = [json.loads(line) for line in stream]
-    vectorizer = CountVectorizer(stop_words="english", max_df=0.5, min_df=2)
+    vectorizer = CountVectorizer(stop_words="english", token_pattern=PATTERN, max_df=0.5)
     counts = sparse.csr_array(vectorizer.fit_transform([row["text"] for row in rows]))
     words = vectorizer.get_feature_names_out().tolist()
     return halves(counts, words, [row["label"] for row in rows])

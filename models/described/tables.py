@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 
 SEPARATORS = "\t,;|"
 PEEKED = 50  # Rows by which the kind of a table is told
-NUMBERED = re.compile(
-    r"(topic|word|term|token|top|rank|component|theta|gamma|prob|[wvxktp])?[\s_.:-]*\d+",
-    re.IGNORECASE,
-)
-"""Names of columns that number topics or words and are neither."""
 TOPIC_NAME = re.compile(r"(topic|component|theta|gamma|[tkvx])?[\s_.:-]*-?\d+", re.IGNORECASE)
 TOPIC_COLUMN = re.compile(r"topic[\s_.:-]*\d+", re.IGNORECASE)
 
@@ -184,6 +179,16 @@ def share_of_numbers(rows: Sequence[Row]) -> float:
     """Return the share of fields after the first that are numbers."""
     fields = list(chain.from_iterable(row.fields[1:] or row.fields for row in rows))
     return sum(map(is_number, fields)) / max(1, len(fields))
+
+
+def are_numbered(names: Sequence[str]) -> bool:
+    """Whether names only number columns, as V1, V2, … or word_0, word_1, … do."""
+    found = [re.fullmatch(r"(\D*)(\d+)", name.strip()) for name in names]
+    if not found or any(each is None for each in found):
+        return False
+    parts = [(each[1], int(each[2])) for each in found if each is not None]
+    first = parts[0][1]
+    return first in (0, 1) and parts == [(parts[0][0], first + i) for i in range(len(parts))]
 
 
 def place_of(header: Sequence[str], names: Sequence[str]) -> int | None:

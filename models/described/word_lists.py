@@ -22,10 +22,10 @@ import numpy as np
 
 from corpora.formats.lines import shown
 from models.described.tables import (
-    NUMBERED,
     TOPIC_COLUMN,
     TOPIC_NAME,
     Table,
+    are_numbered,
     is_number,
     place_of,
     read_matrix,
@@ -200,9 +200,7 @@ def _fields(table: Table, peeked: Sequence[Row]) -> list[list[str]]:
     if _is_keys(peeked):
         return [row.fields[2].split() for row in table.rows()]
     header = peeked[0].fields
-    is_header = len(peeked) > 1 and all(
-        NUMBERED.fullmatch(name) or not name or i == 0 for i, name in enumerate(header)
-    )
+    is_header = len(peeked) > 1 and (are_numbered(header) or are_numbered(header[1:]))
     body = islice(table.rows(), int(is_header), None)
     first = 1 if _numbers_topics(peeked[int(is_header) :]) else 0
     if is_header and all(TOPIC_COLUMN.fullmatch(name) for name in header[first:]):
@@ -233,7 +231,7 @@ def _weights(table: Table, vocabulary: Sequence[str] | None) -> DescribedTopics:
     values, words = matrix.values, matrix.columns
     if matrix.rows is not None and not all(TOPIC_NAME.fullmatch(name) for name in matrix.rows):
         values, words = values.T, matrix.rows
-    elif words is not None and all(NUMBERED.fullmatch(name) for name in words):
+    elif words is not None and are_numbered(words):
         words = None
     if words is None:
         if vocabulary is None:

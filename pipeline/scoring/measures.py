@@ -23,6 +23,8 @@ from models.parallel import effective_n_jobs
 from models.topics import TopicWords
 from pipeline.cluster.connection import cluster_of
 from pipeline.errors import UsageError
+from pipeline.runs.any_model import AnyModel
+from pipeline.runs.loaded_run import LoadedRun
 from pipeline.scoring.document_labels import labels_of, names_of, scored_store
 from pipeline.scoring.evaluate import check_settings
 from pipeline.scoring.judged import Judged, judged_rows
