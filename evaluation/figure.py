@@ -12,7 +12,7 @@ Student's t with B - 1 degrees of freedom. The same holds for models in place of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,6 +41,8 @@ class Figure:
     """(B,), the figure without each group of documents; None if the error is not over them."""
     seed_error: float = 0.0
     """Standard error over models of other seeds, if the figure is their mean."""
+    bias: float = 0.0
+    """Estimate of the bias that was taken off: with it, `value` is what was counted."""
     why: str = ""
 
     @classmethod
@@ -117,6 +119,14 @@ def figure_of(statistic: Callable[[Bools], float], group_of: Ints) -> Figure:
     return jackknife(float(statistic(everything)), np.array(replicates))
 
 
+def without_bias(figure: Figure) -> Figure:
+    """Return the figure minus its bias of order 1 / D, (B - 1) (θ̄ - θ) (Quenouille 1956)."""
+    if figure.replicates is None or len(figure.replicates) < 2:
+        return figure
+    bias = float((len(figure.replicates) - 1) * (figure.replicates.mean() - figure.value))
+    return replace(figure, value=figure.value - bias, bias=bias)
+
+
 def mean_figure(values: Floats, over: str = "topics", why: str = "no topic has a value") -> Figure:
     """Return the mean of independent values, those that are NaN left out; `why` if all are."""
     known = values[np.isfinite(values)]
@@ -147,7 +157,8 @@ def mean_over_seeds(figures: Sequence[Figure]) -> Figure:
     degrees = min(each.degrees for each in figures)
     if seeds > error:
         degrees = min(degrees, len(figures) - 1)
-    return Figure(float(values.mean()), error, degrees, figures[0].over, replicates, seeds)
+    bias = float(np.mean([each.bias for each in figures]))
+    return Figure(float(values.mean()), error, degrees, figures[0].over, replicates, seeds, bias)
 
 
 def groups_of(

@@ -53,6 +53,7 @@ def _entry(figure: Figure) -> dict[str, Any]:
         "low": or_none(low),
         "high": or_none(high),
         "over": figure.over or None,
+        "bias": figure.bias or None,
         "seed_error": figure.seed_error or None,
         "why": figure.why or None,
     }

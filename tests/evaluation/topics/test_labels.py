@@ -40,10 +40,25 @@ def test_figures_are_scikit_learns_and_replicates_leave_documents_out():
     found = cluster_agreement(topics, labels, group_of)
     kept = group_of != 2
     some = np.array(labels)[kept]
-    assert found["nmi"].value == metrics.normalized_mutual_info_score(labels, topics)
+    counted = metrics.normalized_mutual_info_score(labels, topics)
+    assert found["nmi"].value + found["nmi"].bias == pytest.approx(counted)
     assert found["ari"].replicates[2] == metrics.adjusted_rand_score(some, topics[kept])
     assert found["homogeneity"].replicates[2] == metrics.homogeneity_score(some, topics[kept])
     assert len(found["purity"].replicates) == 6
+
+
+def test_information_about_independent_labels_is_nothing():
+    rng = np.random.default_rng(3)
+    draws = [
+        cluster_agreement(
+            rng.integers(0, 10, 200), rng.choice(list("abc"), 200).tolist(), np.arange(200) % 20
+        )["nmi"]
+        for _ in range(20)
+    ]
+    values = np.array([each.value for each in draws])
+    assert abs(values.mean()) < 4 * values.std() / np.sqrt(20)
+    counted = np.array([each.value + each.bias for each in draws])
+    assert counted.mean() > 4 * counted.std() / np.sqrt(20)
 
 
 def test_documents_without_a_share_are_in_no_topic():
