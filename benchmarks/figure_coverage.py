@@ -1,6 +1,6 @@
 """Coverage of the intervals of `evaluate --measures`: how often 95 % intervals have the truth.
 
-    python -m benchmarks.figure_coverage [--repeats N]
+    python -m benchmarks.figure_coverage [--repeats N] [--only NAME …]
 
 Documents are drawn with replacement from a pool, whose figure is the truth: 3,000 simulated
 documents of 20 topics. Accuracy is of fresh documents, and its truth the mean accuracy, on others,
@@ -181,9 +181,12 @@ def cases() -> dict[str, Draw]:
 def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.figure_coverage")
     parser.add_argument("--repeats", type=int, default=300)
+    parser.add_argument("--only", nargs="+", default=[""], help="figures whose names begin so")
     arguments = parser.parse_args()
     rows = []
     for name, draw in cases().items():
+        if not name.startswith(tuple(arguments.only)):
+            continue
         share, of_mean, bias, ratio = coverage(draw, arguments.repeats)
         rows.append([name, f"{share:.3f}", f"{of_mean:.3f}", f"{bias:+.2f}", f"{ratio:.2f}"])
         print(*rows[-1], sep="  ", flush=True)

@@ -42,8 +42,9 @@ def cluster_agreement(topic_of: Ints, labels: Sequence[str], group_of: Ints) -> 
     """Return purity, NMI, ARI and homogeneity of documents' topics (D,), by `CLUSTER_MEASURES`.
 
     `group_of` (D,) are the groups of documents that the jackknife leaves out. NMI and homogeneity
-    are without their bias in few documents; with `bias` they are scikit-learn's. Raises ValueError if
-    shapes disagree.
+    are without their bias in few documents; with `bias` they are scikit-learn's.
+
+    Raises ValueError if shapes disagree.
     """
     from sklearn import metrics  # noqa: PLC0415  # takes a second
 
