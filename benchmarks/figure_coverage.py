@@ -135,7 +135,8 @@ def of_documents(pool: Pool, n_docs: int) -> dict[str, Draw]:
         return figure, coherences[0] - coherences[1]
 
     def agreement(name: str) -> Draw:
-        true = pool.agreement(everything, name).value
+        figure = pool.agreement(everything, name)
+        true = figure.value + figure.bias  # the pool is all there is: nothing is to be corrected
         return lambda rng: (pool.agreement(sample(rng), name), true)
 
     names = {"c_npmi": coherence, "difference of c_npmi": difference}

@@ -6,7 +6,8 @@ Documents are dealt into B groups. A figure θ is computed again without each gr
 
 As all models leave out the same groups, the replicates of a difference are differences of
 replicates: what is common to two models, above all that documents differ, cancels. Intervals are by
-Student's t with B - 1 degrees of freedom. The same holds for models in place of documents.
+Student's t with B - 1 degrees of freedom; with the variance over seeds, Welch's. The same holds for
+models in place of documents.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Figure:
     """(B,), the figure without each group of documents; None if the error is not over them."""
     seed_error: float = 0.0
     """Standard error over models of other seeds, if the figure is their mean."""
+    seed_degrees: int = 1  #: Degrees of freedom of `seed_error`.
     bias: float = 0.0
     """Estimate of the bias that was taken off: with it, `value` is what was counted."""
     why: str = ""
@@ -62,20 +64,21 @@ class Figure:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the interval of this level by Student's t."""
-        half = float(stats.t.ppf((1 + level) / 2, self.degrees)) * self.standard_error
+        parts = ((self.error, self.degrees), (self.seed_error, self.seed_degrees))
+        half = float(stats.t.ppf((1 + level) / 2, degrees_of(parts))) * self.standard_error
         return self.value - half, self.value + half
 
     def minus(self, other: Figure) -> Difference:
         """Return this figure minus another of the same measure; paired, if both errors are over the
         same groups of documents.
         """
-        degrees = min(self.degrees, other.degrees)
-        error = math.hypot(self.error, other.error)
+        parts = [(each.error, float(each.degrees)) for each in (self, other)]
         mine, theirs = self.replicates, other.replicates
         if mine is not None and theirs is not None and mine.shape == theirs.shape:
-            error = jackknife_error(mine - theirs)
-        error = math.hypot(error, math.hypot(self.seed_error, other.seed_error))
-        return Difference(self.value - other.value, error, degrees)
+            parts = [(jackknife_error(mine - theirs), float(self.degrees))]
+        parts += [(each.seed_error, float(each.seed_degrees)) for each in (self, other)]
+        error = math.hypot(*(part for part, _ in parts))
+        return Difference(self.value - other.value, error, degrees_of(parts))
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class Difference:
 
     value: float
     standard_error: float
-    degrees: int
+    degrees: float
 
     @property
     def p_value(self) -> float:
@@ -94,6 +97,16 @@ class Difference:
         if self.standard_error == 0:
             return 0.0 if self.value else 1.0
         return float(2 * stats.t.sf(abs(self.value) / self.standard_error, self.degrees))
+
+
+def degrees_of(parts: Sequence[tuple[float, float]]) -> float:
+    """Return the degrees of freedom of a sum of independent errors, each with its own.
+
+    (Σ s²)² / Σ (s⁴ / d), of Welch and Satterthwaite; 1 if an error is not known or all are 0.
+    """
+    squares = np.array([error**2 for error, _ in parts])
+    below = float(np.sum(squares**2 / np.array([degrees for _, degrees in parts])))
+    return float(squares.sum() ** 2 / below) if below > 0 else 1.0
 
 
 def jackknife_error(replicates: Floats) -> float:
@@ -141,7 +154,7 @@ def mean_over_seeds(figures: Sequence[Figure]) -> Figure:
 
     Documents are the same for all, and topics nearly so: more seeds reduce the variance of seeds
     alone. So the error over documents is that of the mean, and one over topics the root of the mean
-    square. Degrees of freedom are those of the seeds if their error is the larger.
+    square.
     """
     unknown = next((each for each in figures if not each.is_known), None)
     if unknown is not None or len(figures) == 1:
@@ -155,10 +168,9 @@ def mean_over_seeds(figures: Sequence[Figure]) -> Figure:
         error = jackknife_error(replicates)
     seeds = float(values.std(ddof=1) / np.sqrt(len(values)))
     degrees = min(each.degrees for each in figures)
-    if seeds > error:
-        degrees = min(degrees, len(figures) - 1)
     bias = float(np.mean([each.bias for each in figures]))
-    return Figure(float(values.mean()), error, degrees, figures[0].over, replicates, seeds, bias)
+    over, n_seeds = figures[0].over, len(figures)
+    return Figure(float(values.mean()), error, degrees, over, replicates, seeds, n_seeds - 1, bias)
 
 
 def groups_of(

@@ -30,6 +30,38 @@ ORDER = (
 )
 
 
+HEAD = """# A league of topic models
+
+    python -m benchmarks.league --output DIR --corpora kos classic3 --topics 20 50 --seeds 1 2 3
+    python -m benchmarks.league --output DIR --show docs/league.md
+
+trains and scores on the same documents, and makes this page of what is in `DIR`: the part of the
+league that was run. Without options the first command runs all of it: also 25,000 Wikipedia
+articles and 20,000 recombined ones, K = 100, and five seeds. It can be given again, in parts;
+what is there stays. It needs `pip install 'wikitopics[peers]'` and the reference corpora.
+
+Trainers have the usual settings of their libraries: samplers make 200 sweeps, variational trainers
+20 passes, GaP its default. tomotopy begins with alpha 0.1 and eta 0.01, gensim learns both, and
+nothing was tuned. So this compares what a user gets, not algorithms. Seconds are of one
+processor, with others at work on it.
+
+Figures are means over seeds, on held-out documents that no trainer saw ([what they
+are](guides/evaluate.md#all-measures-in-one-table)): ± is a standard error over documents and
+seeds, of `diversity` and `exclusivity` over topics and seeds, of `cosine`, `rbo` and `found
+again` over seeds, for which models of the same trainer are compared. The best of a column is
+bold, and with it all that are not told apart from it at the level of 5 % (Welch's t, Holm's
+correction). With three seeds figures that depend much on the seed are told apart from little:
+bold is then no praise.
+"""
+FOOT = """\
+Spearman's rank correlation of each measure with the likelihood over the trainers of a table, mean
+over tables; +1: the more probable held-out documents, the higher the measure. Intervals are from
+{draws:,} draws of trainers with replacement, the same for all tables: for other trainers like
+these. Eight trainers are few: an interval that has 0 says that the order of the two may be
+unrelated.
+"""
+
+
 def page(output: Path) -> str:
     """Return the page of all cells in a folder, as Markdown."""
     tables = {key: rows for key, rows in of_all(output) if len(rows) > 1}
@@ -38,7 +70,10 @@ def page(output: Path) -> str:
         seeds, seconds = _about(output, corpus, n_topics)
         parts.append(f"### {corpus}, K = {n_topics}\n\n{seeds}\n\n{_table(rows, seconds)}\n")
     correlations = _correlations(tables)
-    return "\n".join([*parts, f"## Do measures agree?\n\n{correlations}\n"])
+    foot = FOOT.format(draws=DRAWS)
+    return "\n".join(
+        [HEAD, "## Figures\n", *parts, f"## Do measures agree?\n\n{foot}\n{correlations}\n"]
+    )
 
 
 def of_all(output: Path) -> Iterator[tuple[tuple[str, int], Rows]]:

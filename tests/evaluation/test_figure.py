@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from evaluation.figure import (
     Figure,
@@ -67,7 +68,11 @@ def test_the_mean_over_seeds_has_the_variance_of_seeds_and_keeps_that_of_documen
     of_seeds = values.mean(axis=1).std(ddof=1) / math.sqrt(3)
     assert mean.error == pytest.approx(of_documents)
     assert mean.standard_error == pytest.approx(math.hypot(of_documents, of_seeds))
-    assert mean.degrees == 2  # most of the error is of three seeds
+    low, high = mean.interval()
+    degrees = mean.standard_error**4 / (of_documents**4 / 39 + of_seeds**4 / 2)  # Welch
+    half = float(stats.t.ppf(0.975, degrees)) * mean.standard_error
+    assert (low, high) == pytest.approx((mean.value - half, mean.value + half))
+    assert 2 < degrees < 3  # most of the error is of three seeds
 
 
 def test_more_seeds_do_not_reduce_the_error_over_topics():
