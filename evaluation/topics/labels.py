@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evaluation.figure import Figure, figure_of, without_bias
+from evaluation.figure import Figure, figure_of, jackknife, without_bias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,30 +46,50 @@ def cluster_agreement(topic_of: Ints, labels: Sequence[str], group_of: Ints) -> 
 
     Raises ValueError if shapes disagree.
     """
-    from sklearn import metrics  # noqa: PLC0415  # takes a second
-
     _check(len(topic_of), labels, group_of)
     label_of = np.unique(np.asarray(labels, dtype=str), return_inverse=True)[1]
-    found: dict[str, Any] = {
-        "purity": purity,
-        "nmi": lambda topics, of: metrics.normalized_mutual_info_score(of, topics),
-        "ari": lambda topics, of: metrics.adjusted_rand_score(of, topics),
-        "homogeneity": lambda topics, of: metrics.homogeneity_score(of, topics),
-    }
+    n_groups = int(group_of.max(initial=-1)) + 1
+    shape = n_groups, int(topic_of.max(initial=0)) + 1, int(label_of.max(initial=0)) + 1
+    n_kl = np.zeros(shape, dtype=np.int64)
+    np.add.at(n_kl, (group_of, topic_of, label_of), 1)
+    whole = n_kl.sum(axis=0)
+    values = table_agreement(whole)
+    without = [table_agreement(whole - part) for part in n_kl]
     figures = {
-        name: figure_of(lambda kept, f=f: float(f(topic_of[kept], label_of[kept])), group_of)  # type: ignore[misc]
-        for name, f in found.items()
+        name: jackknife(values[name], np.array([each[name] for each in without]))
+        for name in CLUSTER_MEASURES
     }
     return figures | {name: without_bias(figures[name]) for name in BIASED}
 
 
-def purity(topic_of: Ints, label_of: Ints) -> float:
-    """Return Σ_k max_l n_kl / n, n_kl documents of topic k with label l; NaN without documents."""
-    if not len(topic_of):
-        return float("nan")
-    n_kl = np.zeros((int(topic_of.max()) + 1, int(label_of.max()) + 1), dtype=np.int64)
-    np.add.at(n_kl, (topic_of, label_of), 1)
-    return float(n_kl.max(axis=1).sum() / len(topic_of))
+def table_agreement(n_kl: Ints) -> dict[str, float]:
+    """Return purity, NMI, ARI and homogeneity by numbers (K, L) of documents of topic and label.
+
+    They are scikit-learn's, NMI with the arithmetic mean of the entropies; NaN without documents.
+    """
+    n = float(n_kl.sum())
+    if not n:
+        return dict.fromkeys(CLUSTER_MEASURES, float("nan"))
+    of_topic, of_label = n_kl.sum(axis=1), n_kl.sum(axis=0)
+    in_topics, in_labels = _entropy(of_topic / n), _entropy(of_label / n)
+    shared = max(0.0, in_topics + in_labels - _entropy(n_kl.ravel() / n))
+    middle = (in_topics + in_labels) / 2
+    together, topics, labels = (float((x * (x - 1)).sum()) for x in (n_kl, of_topic, of_label))
+    expected = topics * labels / max(1.0, n * (n - 1))
+    largest = (topics + labels) / 2
+    is_alike = largest == expected  # one topic and one label, or all documents alone in theirs
+    return {
+        "purity": float(n_kl.max(axis=1).sum()) / n,
+        "nmi": shared / middle if middle > 0 else 1.0,
+        "ari": 1.0 if is_alike else (together - expected) / (largest - expected),
+        "homogeneity": shared / in_labels if in_labels > 0 else 1.0,
+    }
+
+
+def _entropy(shares: Floats) -> float:
+    """Return -Σ p log p in nats."""
+    known = shares[shares > 0]
+    return float(-(known * np.log(known)).sum())
 
 
 def label_folds(
