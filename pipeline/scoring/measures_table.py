@@ -18,9 +18,9 @@ MEANINGS = {
     "rbo": "rank-biased overlap of the top words of matched topics",
     "found again": "share of topics whose partner in another model has a cosine of 0.9",
     "purity": "share of documents with the most frequent label of their best topic",
-    "nmi": "normalised mutual information of best topics and labels",
+    "nmi": "normalised mutual information of best topics and labels, less its bias",
     "ari": "adjusted Rand index of best topics and labels",
-    "homogeneity": "1 if each best topic has documents of one label only",
+    "homogeneity": "1 if each best topic has documents of one label only, less its bias",
     "accuracy": "of labels predicted from shares of topics, cross-validated",
 }
 
@@ -72,7 +72,7 @@ def _print_figures(result: dict[str, Any], rows: list[dict[str, Any]], measures:
             fields = zip(row[first:last], widths[first:last], strict=True)
             line = "  ".join(f"{cell:>{w}s}" for cell, w in fields)
             if line.strip():
-                print(f"{name:{width}s}  {line}")
+                print(f"{name:{width}s}  {line}".rstrip())
     marks = {"*": "± over topics, not paired", "°": "± over models, not paired"}
     notes = [f"{mark} {what}" for mark, what in marks.items() if any(mark in h for h in heads)]
     if notes:
