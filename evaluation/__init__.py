@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from evaluation.document_blocks import ZeroProbabilityError as ZeroProbabilityError
     from evaluation.estimate import LikelihoodEstimate as LikelihoodEstimate
     from evaluation.exact_cost import ExactCostError as ExactCostError
+    from evaluation.figure import Figure as Figure
     from evaluation.poisson_mrf.exact_partition import PartitionCostError as PartitionCostError
     from evaluation.poisson_mrf.log_partition import PartitionEstimate as PartitionEstimate
     from evaluation.poisson_mrf.log_partition import log_partition as log_partition
     from evaluation.scorer import log_likelihood as log_likelihood
     from evaluation.token_prediction import prediction as prediction
+    from evaluation.topics.agreement import ModelAgreement as ModelAgreement
+    from evaluation.topics.agreement import model_agreement as model_agreement
     from evaluation.topics.alignment import TopicAlignment as TopicAlignment
     from evaluation.topics.alignment import TopicPair as TopicPair
     from evaluation.topics.alignment import align_topics as align_topics
@@ -34,10 +37,12 @@ if TYPE_CHECKING:
     from evaluation.topics.coherence import coherence as coherence
     from evaluation.topics.distance import cross_distances as cross_distances
     from evaluation.topics.distance import topic_distances as topic_distances
+    from evaluation.topics.labels import cluster_agreement as cluster_agreement
     from evaluation.topics.map import TopicMap as TopicMap
     from evaluation.topics.map import topic_map as topic_map
     from evaluation.topics.quality import diversity as diversity
     from evaluation.topics.quality import exclusivity as exclusivity
+    from evaluation.topics.rank_overlap import rank_biased_overlap as rank_biased_overlap
     from evaluation.topics.relevance import relevance as relevance
     from evaluation.topics.relevance import relevant_words as relevant_words
     from evaluation.topics.relevance import topics_of_words as topics_of_words
@@ -45,5 +50,7 @@ if TYPE_CHECKING:
     from evaluation.topics.stability import TopicStability as TopicStability
     from evaluation.topics.stability import stability as stability
     from evaluation.topics.typical_documents import typical_documents as typical_documents
+    from evaluation.topics.word_coherence import WordCoherence as WordCoherence
+    from evaluation.topics.word_coherence import word_coherence as word_coherence
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

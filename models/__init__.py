@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from models.allocation.particles.posterior_sample import PosteriorSample as PosteriorSample
     from models.allocation.particles.posterior_sample import posterior_sample as posterior_sample
     from models.allocation.reachable import UnreachableCellError as UnreachableCellError
+    from models.described.topics import DescribedTopics as DescribedTopics
     from models.early_stopping import EarlyStopping as EarlyStopping
     from models.families import Topics as Topics
     from models.gamma_poisson.beta_gamma_pfa import BetaGammaPFA as BetaGammaPFA

@@ -508,6 +508,7 @@ class EvaluateSettings:
             *("smoothing", "seed", "max_memory"),
         ),
         "certificate": ("certify", "temperatures"),
+        "measures": ("measures", "labels", "words", "reference"),
         "running": ("per_document", "runs", "threads", "cluster"),
     }
 
@@ -575,6 +576,24 @@ class EvaluateSettings:
     )
     temperatures: int = setting(
         500, "annealing steps of --certify; more give a narrower bracket", metavar="N"
+    )
+    measures: str = setting(
+        "",
+        "table of models and measures instead of the likelihood alone: all, or some of likelihood, "
+        "coherence, diversity, exclusivity, stability, labels",
+        metavar="LIST",
+    )
+    labels: str = setting(
+        "",
+        "labels of the documents for --measures: a column that came along with them, such as "
+        "categories, or a table of id and label",
+        metavar="COLUMN|FILE",
+    )
+    words: int = setting(10, "top words of a topic, for --measures", metavar="N")
+    reference: str = setting(
+        "",
+        "file that `index` made, in which --measures counts coherence; by default the documents",
+        metavar="FILE",
     )
     per_document: str = setting("", "write a tab-separated line for each document", metavar="FILE")
     runs: str = setting("runs", "folder of runs", metavar="DIR")

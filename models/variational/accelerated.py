@@ -50,7 +50,7 @@ def infer_accelerated(
 
     Done when an iteration changes γ by less than `tolerance` on average over topics, or after
     `max_iterations`. Returns their number, or 0 if float32 does not suffice, as for words that only
-    topics of hardly any share have.
+    topics of hardly any share have; `gamma` is of no use then.
     """
     n_topics, n_words = alpha.shape[0], words.shape[0]
     n = np.empty(n_words, dtype=np.float32)
@@ -87,7 +87,8 @@ def infer_accelerated(
         n_active += n_woken
         flag(active, n_active, False, out)
         suffices = mix_rows(words, weights.high, gamma, out, theta, total, norm, False)
-    return iterations if suffices else 0
+    # A word of hardly any share in the topics kept wakes others with too much, up to an overflow.
+    return iterations if suffices and np.isfinite(gamma.sum()) else 0
 
 
 @kernel

@@ -26,7 +26,9 @@ def add(commands: Any) -> None:
         nargs="+",
         help="name or path of a run; or a model.npz, or a file of gensim, scikit-learn (both are "
         "pickles, which run code: name none that you do not trust), tomotopy, MALLET (a state; or "
-        "topic-word weights and a file with alpha, WEIGHTS,FILE) or lda-c",
+        "topic-word weights and a file with alpha, WEIGHTS,FILE) or lda-c; with --measures also "
+        "word lists, weights (MODEL,SHARES with the shares of documents) and BERTopic's folder, "
+        "and models of other seeds as one, MODEL+MODEL",
     )
 
 
@@ -36,6 +38,11 @@ def run(arguments: Arguments) -> Outcome:
     documents = settings.documents or settings.counts or settings.articles
     on = f" on {documents}" if documents else ""
     logger.info("held-out likelihood of %s%s", ", ".join(arguments.model_names), on)
+    if settings.measures:
+        from pipeline.scoring.measures_result import evaluate_measures
+        from pipeline.scoring.measures_table import print_measures
+
+        return Outcome(evaluate_measures(settings, arguments.model_names), print_measures)
     from pipeline.scoring.evaluate import evaluate
     from pipeline.scoring.table import print_evaluation
 

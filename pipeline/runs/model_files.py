@@ -29,6 +29,7 @@ from models.saved import ModelFormatError, SavedModel, load_model
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.run_directory import RunDirectory
 from pipeline.runs.tomotopy_file import read_tomotopy
+from pipeline.runs.topica_file import MAGIC, read_topica
 
 logger = logging.getLogger(__name__)
 
@@ -40,10 +41,16 @@ PICKLED_KINDS = {
     "sklearn.pipeline Pipeline": "sklearn",
 }
 """First class of a pickle that may be loaded, by kind."""
+FIRST_BYTES = {
+    "topica": MAGIC,
+    "wikitopics": rb"PK\x03\x04",
+    "tomotopy": rb"[A-Za-z]{2,8}\0.{0,12}TPTK",
+}
+"""Patterns of the first bytes of files, by kind."""
 KNOWN = (
     "a run, a model.npz, gensim's LdaModel.save, scikit-learn's LatentDirichletAllocation or "
-    "Pipeline by joblib or pickle, tomotopy's LDAModel.save, MALLET's state or topic-word weights, "
-    "or lda-c's directory or final.beta"
+    "Pipeline by joblib or pickle, tomotopy's LDAModel.save, topica's LDA.save, MALLET's state or "
+    "topic-word weights, or lda-c's directory or final.beta"
 )
 
 
@@ -91,11 +98,10 @@ def kind_of(path: str | os.PathLike[str]) -> str:
         if (path / "final.beta").is_file():
             return "ldac"
         raise ModelFormatError(f"{path} is no model: it is a directory without final.beta")
-    start = _start_of(path)
-    if start.startswith(b"PK\x03\x04"):
-        return "wikitopics"
-    if re.match(rb"[A-Za-z]{2,8}\0.{0,12}TPTK", start, re.DOTALL):
-        return "tomotopy"
+    start = start_of(path)
+    for kind, pattern in FIRST_BYTES.items():
+        if re.match(pattern, start, re.DOTALL):
+            return kind
     if start[:1] == pickle.PROTO:
         name = _first_class(start)
         if name not in PICKLED_KINDS:
@@ -137,6 +143,17 @@ def _read_gensim(path: Path) -> SavedModel:
         return gensim_model(model)
 
 
+def _read_topica(path: Path) -> SavedModel:
+    described = read_topica(path)
+    topics = described.lda
+    if topics is None:
+        raise ModelFormatError(
+            f"{path}: documents have no likelihood under this model: {described.no_likelihood}; "
+            "score it by --measures"
+        )
+    return SavedModel(topics, described.vocabulary, {"family": "lda", "from": "topica"})
+
+
 def _read_sklearn(path: Path) -> SavedModel:
     import joblib  # noqa: PLC0415
 
@@ -150,6 +167,7 @@ READERS: dict[str, Callable[[Path], SavedModel]] = {
     "gensim": _read_gensim,
     "sklearn": _read_sklearn,
     "tomotopy": read_tomotopy,
+    "topica": _read_topica,
     "mallet-state": mallet_state_model,
     "ldac": ldac_model,
 }
@@ -173,7 +191,7 @@ def _loading(path: Path) -> Iterator[None]:
         logger.warning("%s: %s", path, str(each.message).strip().partition("\n")[0])
 
 
-def _start_of(path: Path) -> bytes:
+def start_of(path: Path) -> bytes:
     """Return the first bytes of a file, decompressed."""
     with path.open("rb") as stream:
         start = stream.read(START)
@@ -224,12 +242,16 @@ def _kind_of_text(path: Path, start: bytes) -> str:
         if _is_number(fields[1]):
             raise ModelFormatError(
                 f"{path}: MALLET's topic keys name a few words of each topic and are no model: "
-                "give its --output-state or --topic-word-weights-file"
+                "give its --output-state or --topic-word-weights-file, or score its words by "
+                "--measures"
             )
     values = line.split()[:-1] or line.split()  # the last may be truncated
     if values and all(_is_number(value) and not float(value) > 0 for value in values):
         return "ldac"  # log-probabilities
-    raise ModelFormatError(f"{path} is no model that is known here: a model is {KNOWN}")
+    raise ModelFormatError(
+        f"{path} is no model that is known here: a model is {KNOWN}; word lists, and weights "
+        "without a prior, are scored by --measures"
+    )
 
 
 def _is_number(text: str) -> bool:

@@ -90,12 +90,12 @@ def scores_of(settings: EvaluateSettings, names: Sequence[str]) -> Scores:
 @contextmanager
 def _scored(settings: EvaluateSettings, names: Sequence[str]) -> Iterator[Scores]:
     """Scores, which go into the cache at the end, unless a UsageError makes them useless."""
-    _check(settings, names)
+    check_settings(settings, names)
     models = [_loaded(settings, name) for name in names]
     if settings.method is None:
         settings = replace(settings, method=default_method(models))
         _check_method(settings)
-    _check_families(settings, models)
+    check_families(settings, models)
     runs = [each.run for each in models if each.run is not None]
     n_threads = effective_n_jobs(settings.threads)
     with ExitStack() as until_the_end:
@@ -155,7 +155,8 @@ def _result(scores: Scores) -> dict[str, Any]:
     return {**result, "models": rows, **_differences(by_article)}
 
 
-def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
+def check_settings(settings: EvaluateSettings, names: Sequence[str]) -> None:
+    """Raise UsageError if a setting has no meaning, or a model is named twice."""
     check_least(settings, samples=1, temperatures=2)
     check_seed(settings.seed)
     if settings.target_se is not None and not 0 < settings.target_se < math.inf:
@@ -176,7 +177,7 @@ def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
         )
 
 
-def _check_families(settings: EvaluateSettings, models: Sequence[LoadedModel]) -> None:
+def check_families(settings: EvaluateSettings, models: Sequence[LoadedModel]) -> None:
     """Refuse a method, a convention or smoothing that a model's family does not have."""
     for each in models:
         family, scoring = family_of(each.model.topics), scoring_of(each.model.topics)

@@ -224,6 +224,24 @@ def test_references_that_cannot_be_used(indexed, code, message, argv):
     refused(code, message, "topics", "tiny", *argv, cwd=indexed)
 
 
+def test_evaluate_counts_in_a_reference(indexed_once):
+    directory, _ = indexed_once
+    argv = ("evaluate", "tiny", "--measures", "coherence", "--words", 4)
+    in_index = (*argv, "--reference", "articles.index")
+    result = call(*in_index, "--json", cwd=directory).succeeded().result
+    figure = result["models"][0]["figures"]["c_npmi"]
+    model = load_model(directory / "runs/tiny/model.npz")
+    index = ReferenceIndex.open(directory / "articles.index")
+    expected = coherence(model.topics, index, n_words=4, vocabulary=model.vocabulary)
+    assert figure["value"] == pytest.approx(expected.mean)
+    assert figure["standard_error"] == pytest.approx(expected.by_document.mean.raw_error)
+    assert result["coherence_in"] == "articles.index"
+    assert "top words in articles.index" in call(*in_index, cwd=directory).succeeded().out
+    message = "--reference is for the measure coherence"
+    refused(2, message, *in_index, "--measures", "diversity", cwd=directory)
+    refused(3, "none.index", *argv, "--reference", "none.index", cwd=directory)
+
+
 @pytest.mark.slow
 def test_select_counts_in_a_reference(indexed):
     argv = ("select", "--articles", "articles", "--topics", "2,3", "--seed", 5, "--threads", 1)

@@ -1,0 +1,63 @@
+"""Trains and scores cells, and shows tables: see the package."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from itertools import product
+from pathlib import Path
+
+import benchmarks.league
+from benchmarks.league.cells import Cell, fill
+from benchmarks.league.corpora import CORPORA
+from benchmarks.league.page import page
+from benchmarks.league.trainers import TRAINERS
+from corpora.files import atomic_write_text
+
+OUTPUT = Path("build/benchmarks/league")
+
+
+def arguments_of() -> argparse.Namespace:
+    description = (benchmarks.league.__doc__ or "").splitlines()[0]
+    parser = argparse.ArgumentParser("python -m benchmarks.league", description=description)
+    for name, known in (("corpora", CORPORA), ("trainers", TRAINERS)):
+        parser.add_argument(
+            f"--{name}",
+            nargs="+",
+            default=list(known),
+            choices=list(known),
+            metavar="NAME",
+            help=", ".join(known),
+        )
+    parser.add_argument("--topics", type=int, nargs="+", default=[20, 50, 100], metavar="K")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5], metavar="SEED")
+    parser.add_argument("--output", type=Path, default=OUTPUT, metavar="DIR")
+    parser.add_argument("--minutes", type=float, metavar="N", help="begin no cell after so many")
+    parser.add_argument("--show", type=Path, metavar="FILE", help="write the page, train nothing")
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = arguments_of()
+    if arguments.show is not None:
+        atomic_write_text(arguments.show, page(arguments.output))
+        print(arguments.show)
+        return
+    began = time.monotonic()
+    for corpus in arguments.corpora:
+        parts = CORPORA[corpus]()
+        # All trainers of a K and a seed before the next, so that tables are complete early.
+        for n_topics, seed, trainer in product(
+            arguments.topics, arguments.seeds, arguments.trainers
+        ):
+            if arguments.minutes and time.monotonic() - began > 60 * arguments.minutes:
+                print("time is up; the same command goes on")
+                return
+            started = time.monotonic()
+            if fill(Cell(corpus, n_topics, trainer, seed), parts, arguments.output):
+                took = time.monotonic() - started
+                print(f"{corpus}, K = {n_topics}, {trainer}, seed {seed}: {took:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

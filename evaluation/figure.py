@@ -1,0 +1,189 @@
+"""Figures with errors by the delete-a-group jackknife, and their paired differences.
+
+Documents are dealt into B groups. A figure θ is computed again without each group, and
+
+    s² = (B - 1) / B Σ_b (θ_b - θ̄)²                      (Tukey 1958; Kott 2001 on groups)
+
+As all models leave out the same groups, the replicates of a difference are differences of
+replicates: what is common to two models, above all that documents differ, cancels. Intervals are by
+Student's t with B - 1 degrees of freedom; with the variance over seeds, Welch's. The same holds for
+models in place of documents.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from evaluation.arrays import Bools, Floats, Ints
+
+N_GROUPS = 50
+"""Groups of documents: a standard error from 50 is itself known to a tenth."""
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A figure with its standard error; NaN without a value, and `why` says the reason."""
+
+    value: float
+    error: float = math.nan  #: Standard error given the models; NaN if it cannot be known.
+    degrees: int = 1  #: Degrees of freedom of `error`.
+    over: str = ""  #: What the error is over: documents, topics or models.
+    replicates: Floats | None = None
+    """(B,), the figure without each group of documents; None if the error is not over them."""
+    seed_error: float = 0.0
+    """Standard error over models of other seeds, if the figure is their mean."""
+    seed_degrees: int = 1  #: Degrees of freedom of `seed_error`.
+    bias: float = 0.0
+    """Estimate of the bias that was taken off: with it, `value` is what was counted."""
+    why: str = ""
+
+    @classmethod
+    def none(cls, why: str) -> Figure:
+        """Return a figure without a value, for this reason."""
+        return cls(math.nan, why=why)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a value."""
+        return math.isfinite(self.value)
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error, with that over seeds; NaN if it cannot be known."""
+        return math.hypot(self.error, self.seed_error)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the interval of this level by Student's t."""
+        parts = ((self.error, self.degrees), (self.seed_error, self.seed_degrees))
+        half = float(stats.t.ppf((1 + level) / 2, degrees_of(parts))) * self.standard_error
+        return self.value - half, self.value + half
+
+    def minus(self, other: Figure) -> Difference:
+        """Return this figure minus another of the same measure; paired, if both errors are over the
+        same groups of documents.
+        """
+        parts = [(each.error, float(each.degrees)) for each in (self, other)]
+        mine, theirs = self.replicates, other.replicates
+        if mine is not None and theirs is not None and mine.shape == theirs.shape:
+            parts = [(jackknife_error(mine - theirs), float(self.degrees))]
+        parts += [(each.seed_error, float(each.seed_degrees)) for each in (self, other)]
+        error = math.hypot(*(part for part, _ in parts))
+        return Difference(self.value - other.value, error, degrees_of(parts))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Difference of two figures, its standard error, and degrees of freedom of the error."""
+
+    value: float
+    standard_error: float
+    degrees: float
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided probability that equal figures differ as much; NaN without an error."""
+        if not (math.isfinite(self.standard_error) and math.isfinite(self.value)):
+            return math.nan
+        if self.standard_error == 0:
+            return 0.0 if self.value else 1.0
+        return float(2 * stats.t.sf(abs(self.value) / self.standard_error, self.degrees))
+
+
+def degrees_of(parts: Sequence[tuple[float, float]]) -> float:
+    """Return the degrees of freedom of a sum of independent errors, each with its own.
+
+    (Σ s²)² / Σ (s⁴ / d), of Welch and Satterthwaite; 1 if an error is not known or all are 0.
+    """
+    squares = np.array([error**2 for error, _ in parts])
+    below = float(np.sum(squares**2 / np.array([degrees for _, degrees in parts])))
+    return float(squares.sum() ** 2 / below) if below > 0 else 1.0
+
+
+def jackknife_error(replicates: Floats) -> float:
+    """Return √((B - 1) / B Σ (θ_b - θ̄)²); NaN for fewer than two replicates."""
+    n = len(replicates)
+    if n < 2:
+        return math.nan
+    return float(np.sqrt((n - 1) / n * np.sum((replicates - replicates.mean()) ** 2)))
+
+
+def jackknife(value: float, replicates: Floats, over: str = "documents") -> Figure:
+    """Return a figure with its replicates: without each group of documents, or without each of
+    other units, which two models do not share.
+    """
+    error, degrees = jackknife_error(replicates), max(1, len(replicates) - 1)
+    return Figure(value, error, degrees, over, replicates if over == "documents" else None)
+
+
+def figure_of(statistic: Callable[[Bools], float], group_of: Ints) -> Figure:
+    """Return a statistic of a mask (D,) with its replicates: without each group of documents."""
+    everything = np.ones(len(group_of), dtype=bool)
+    replicates = [statistic(group_of != b) for b in range(int(group_of.max(initial=-1)) + 1)]
+    return jackknife(float(statistic(everything)), np.array(replicates))
+
+
+def without_bias(figure: Figure) -> Figure:
+    """Return the figure minus its bias of order 1 / D, (B - 1) (θ̄ - θ) (Quenouille 1956)."""
+    if figure.replicates is None or len(figure.replicates) < 2:
+        return figure
+    bias = float((len(figure.replicates) - 1) * (figure.replicates.mean() - figure.value))
+    return replace(figure, value=figure.value - bias, bias=bias)
+
+
+def mean_figure(values: Floats, over: str = "topics", why: str = "no topic has a value") -> Figure:
+    """Return the mean of independent values, those that are NaN left out; `why` if all are."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return Figure.none(why)
+    error = float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else math.nan
+    return Figure(float(known.mean()), error, max(1, len(known) - 1), over)
+
+
+def mean_over_seeds(figures: Sequence[Figure]) -> Figure:
+    """Return the mean of figures of models from other seeds; its error has their variance too.
+
+    Documents are the same for all, and topics nearly so: more seeds reduce the variance of seeds
+    alone. So the error over documents is that of the mean, and one over topics the root of the mean
+    square.
+    """
+    unknown = next((each for each in figures if not each.is_known), None)
+    if unknown is not None or len(figures) == 1:
+        return unknown or figures[0]
+    values = np.array([each.value for each in figures])
+    errors = np.array([each.error for each in figures])
+    error, replicates = float(np.sqrt(np.mean(errors**2))), None
+    known = [each.replicates for each in figures if each.replicates is not None]
+    if len(known) == len(figures):
+        replicates = np.asarray(np.mean(known, axis=0))
+        error = jackknife_error(replicates)
+    seeds = float(values.std(ddof=1) / np.sqrt(len(values)))
+    degrees = min(each.degrees for each in figures)
+    bias = float(np.mean([each.bias for each in figures]))
+    over, n_seeds = figures[0].over, len(figures)
+    return Figure(float(values.mean()), error, degrees, over, replicates, seeds, n_seeds - 1, bias)
+
+
+def groups_of(
+    articles: Sequence[str], n_groups: int = N_GROUPS, seed: int = 0
+) -> NDArray[np.int64]:
+    """Return the group (D,) of each document, from 0 on; documents of an article are in one group.
+
+    Articles are dealt in random order, so that groups have as many each, up to one. There are as
+    many groups as articles if these are fewer. Raises ValueError if `n_groups` is below 2.
+    """
+    if n_groups < 2:
+        raise ValueError(f"n_groups must be at least 2, found {n_groups}")
+    place: dict[str, int] = {}
+    article_of = np.array([place.setdefault(each, len(place)) for each in articles], dtype=np.int64)
+    dealt = np.random.default_rng(seed).permutation(len(place))
+    return dealt[article_of] % min(n_groups, max(1, len(place))) if place else article_of

@@ -1,0 +1,106 @@
+"""Result of `evaluate --measures`: figures, differences from the best, and which are told apart."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from evaluation.figure import Figure
+from pipeline.scoring.measures import LOWER_IS_BETTER, STABILITY, Judgement, judge
+from pipeline.scoring.score import or_none
+from pipeline.settings import EvaluateSettings
+
+LEVEL = 0.05
+"""Level of the tests of differences from the best, by Holm's correction over the other models."""
+
+
+def evaluate_measures(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]:
+    """Score models by all measures asked for; the result is as JSON has it."""
+    found = judge(settings, names)
+    measures = list(dict.fromkeys(m for own in found.figures.values() for m in own))
+    documents, labels = found.documents, found.labels
+    return {
+        "scored": documents.source,
+        "left_out": documents.n_left_out,
+        "documents": documents.corpus.n_docs,
+        "articles": len(set(documents.article_of)),
+        "groups": found.n_groups,
+        "method": found.method or None,
+        "tokens_scored": found.n_tokens,
+        "words": settings.words,
+        "coherence_in": settings.reference or "the scored documents",
+        "diversity_words": found.n_diverse,
+        "labelled_documents": 0 if labels is None else labels.n_documents,
+        "labels": 0 if labels is None else labels.n_labels,
+        "accuracy_on_words": None if labels is None else _entry(labels.on_words),
+        "models": [
+            {
+                "model": row.name,
+                "members": [each.name for each in row.members],
+                "unseen_pairs": or_none(found.unseen_pairs[row.name]),
+                "known_words": or_none(found.known_words[row.name]),
+                "topics": [each.described.n_topics for each in row.members],
+                "figures": {m: _entry(figure) for m, figure in found.figures[row.name].items()},
+            }
+            for row in found.rows
+        ],
+        "comparisons": {m: entry for m in measures if (entry := _comparison(found, m))},
+    }
+
+
+def _entry(figure: Figure) -> dict[str, Any]:
+    low, high = figure.interval()
+    return {
+        "value": or_none(figure.value),
+        "standard_error": or_none(figure.standard_error),
+        "low": or_none(low),
+        "high": or_none(high),
+        "over": figure.over or None,
+        "bias": figure.bias or None,
+        "seed_error": figure.seed_error or None,
+        "why": figure.why or None,
+    }
+
+
+def _comparison(found: Judgement, measure: str) -> dict[str, Any] | None:
+    """Return the best model of a measure, and the others against it; None for fewer than two.
+
+    None too for the agreement of models with each other, which is no figure of each alone.
+    """
+    if measure in STABILITY.values() and all(len(row.members) == 1 for row in found.rows):
+        return None
+    known = {
+        name: own[measure]
+        for name, own in found.figures.items()
+        if measure in own and own[measure].is_known
+    }
+    if len(known) < 2:
+        return None
+    is_lower = measure in LOWER_IS_BETTER
+    best = (min if is_lower else max)(known, key=lambda name: known[name].value)
+    against: list[dict[str, Any]] = []
+    for name, figure in known.items():
+        if name == best:
+            continue
+        difference = figure.minus(known[best])
+        against.append(
+            {
+                "model": name,
+                "difference": difference.value,
+                "standard_error": or_none(difference.standard_error),
+                "p_value": or_none(difference.p_value),
+            }
+        )
+    told = _holm([row["p_value"] for row in against])
+    for row, is_told in zip(against, told, strict=True):
+        row["told_apart"] = is_told
+    return {"best": best, "better": "low" if is_lower else "high", "against": against}
+
+
+def _holm(p_values: Sequence[float | None]) -> list[bool]:
+    """Return which hypotheses are rejected at `LEVEL` by Holm's method; none without a p-value."""
+    rejected = [False] * len(p_values)
+    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+    for rank, (p, i) in enumerate(known):
+        if p > LEVEL / (len(p_values) - rank):
+            break
+        rejected[i] = True
+    return rejected

@@ -1,0 +1,66 @@
+"""The league's cells and its page, of tiny corpora and trainers that make topics up."""
+
+import json
+from unittest import mock
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from benchmarks.league import cells, page
+from benchmarks.league.cells import Cell, fill
+from benchmarks.league.corpora import Parts, halves
+from models import LDATopics
+
+WORDS = tuple(f"w{w}" for w in range(12))
+
+
+def made_up(sharpness):
+    def train(counts, n_topics, seed):
+        rng = np.random.default_rng(seed)
+        truth = np.kron(np.eye(n_topics), np.ones(counts.shape[1] // n_topics))
+        return LDATopics.from_weights(sharpness * truth + rng.random(truth.shape) + 0.1, 0.5)
+
+    return train
+
+
+@pytest.fixture
+def parts():
+    rng = np.random.default_rng(0)
+    topic_of = np.arange(90) % 3
+    counts = np.array([rng.poisson(0.2 + 2 * (np.arange(12) // 4 == k)) for k in topic_of])
+    counts = sparse.csr_array(counts.astype(np.int32))
+    return Parts(counts[:30], counts[30:], WORDS, tuple(f"label{k}" for k in topic_of[30:]))
+
+
+def test_a_league_is_filled_once_and_its_page_says_who_is_best(parts, tmp_path):
+    trainers = {"sharp": made_up(20.0), "blunt": made_up(0.5)}
+    with (
+        mock.patch.object(cells, "TRAINERS", trainers),
+        mock.patch.object(page, "TRAINERS", trainers),
+    ):
+        for trainer in trainers:
+            for seed in (1, 2, 3):
+                cell = Cell("made-up", 3, trainer, seed)
+                assert fill(cell, parts, tmp_path)
+                assert not fill(cell, parts, tmp_path)
+        text = page.page(tmp_path)
+    content = json.loads((tmp_path / "made-up" / "3" / "sharp-1.json").read_text())
+    assert content["figures"]["nats a word"]["value"] > 0
+    assert "### made-up, K = 3" in text
+    assert "Seeds 1, 2, 3; 60 held-out documents." in text
+    rows = {
+        line.split("|")[1].strip(): line.split("|")[2].strip()
+        for line in text.splitlines()
+        if "±" in line and line.startswith("|")
+    }
+    assert rows["sharp"].startswith("**")
+    assert not rows["blunt"].startswith("**")
+
+
+def test_halves_share_no_document_and_keep_words_of_training_documents():
+    counts = sparse.csr_array(np.eye(50, 12, dtype=np.int32) + 1)
+    counts = sparse.csr_array(sparse.hstack([counts, np.eye(50, 1, dtype=np.int32)]))
+    found = halves(counts, (*WORDS, "rare"), [str(d) for d in range(50)])
+    assert (found.train.shape[0], found.test.shape[0], len(found.labels)) == (40, 10, 10)
+    assert found.words == WORDS

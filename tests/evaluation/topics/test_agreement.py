@@ -1,0 +1,108 @@
+"""Agreement of several models against loops over dictionaries."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from evaluation.topics.agreement import model_agreement
+from evaluation.topics.rank_overlap import rank_biased_overlap
+from models.described.topics import DescribedTopics
+
+
+def some_models(n, seed=0, n_topics=3):
+    """Models whose vocabularies differ in order and in a word."""
+    rng = np.random.default_rng(seed)
+    base = rng.dirichlet(np.full(8, 0.3), n_topics)
+    found = []
+    for i in range(n):
+        order = rng.permutation(8)[:7]
+        weights = rng.dirichlet(np.full(8, 0.5), n_topics) * 0.5 + base[rng.permutation(n_topics)]
+        found.append(DescribedTopics.from_weights(weights[:, order], [f"w{w}" for w in order]))
+        assert i < n
+    return found
+
+
+def cosine(first, k, second, j):
+    a = dict(zip(first.vocabulary, first.topic_word[k], strict=True))
+    b = dict(zip(second.vocabulary, second.topic_word[j], strict=True))
+    product = sum(a[word] * b.get(word, 0.0) for word in a)
+    return product / math.sqrt(sum(x * x for x in a.values()) * sum(x * x for x in b.values()))
+
+
+def of_pair(first, second, n_words=10, threshold=0.9):
+    """Mean best cosine, overlap of partners and share found again, by trying all matchings."""
+    size = first.n_topics
+    table = [[cosine(first, k, second, j) for j in range(size)] for k in range(size)]
+    partner = max(
+        itertools.permutations(range(size)), key=lambda p: sum(table[k][p[k]] for k in range(size))
+    )
+    overlap = [
+        rank_biased_overlap(first.words[k][:n_words], second.words[partner[k]][:n_words])
+        for k in range(size)
+    ]
+    found = [table[k][partner[k]] >= threshold for k in range(size)]
+    return np.mean([max(row) for row in table]), np.mean(overlap), np.mean(found)
+
+
+def test_figures_are_means_over_ordered_pairs_and_errors_leave_models_out():
+    models = some_models(4)
+    found = model_agreement(models, n_words=5, threshold=0.8)
+    pairs = {
+        (i, j): of_pair(models[i], models[j], 5, 0.8)
+        for i, j in itertools.permutations(range(4), 2)
+    }
+    for place, figure in enumerate((found.cosine, found.rank_biased_overlap, found.share)):
+        value = np.mean([each[place] for each in pairs.values()])
+        without = [
+            np.mean([each[place] for pair, each in pairs.items() if out not in pair])
+            for out in range(4)
+        ]
+        assert figure.value == pytest.approx(value, abs=1e-8)
+        error = math.sqrt(3 / 4 * sum((w - np.mean(without)) ** 2 for w in without))
+        assert figure.standard_error == pytest.approx(error, abs=1e-8)
+        assert figure.over == "models"
+
+
+def test_figures_of_one_model_and_of_its_topics_are_over_the_others():
+    models = some_models(3)
+    found = model_agreement(models)
+    of_others = [of_pair(models[0], models[j])[0] for j in (1, 2)]
+    figure = found.of_model(0)
+    assert figure.value == pytest.approx(np.mean(of_others))
+    assert figure.standard_error == pytest.approx(np.std(of_others, ddof=1) / math.sqrt(2))
+    means, errors = found.of_topics(0)
+    best = [
+        [max(cosine(models[0], k, models[j], i) for i in range(3)) for k in range(3)]
+        for j in (1, 2)
+    ]
+    assert means == pytest.approx(np.mean(best, axis=0), abs=1e-8)
+    assert errors == pytest.approx(np.std(best, axis=0, ddof=1) / math.sqrt(2), abs=1e-8)
+
+
+def test_models_that_are_equal_agree():
+    model = some_models(1)[0]
+    found = model_agreement([model, model, model])
+    for figure in (found.cosine, found.rank_biased_overlap, found.share):
+        assert figure.value == pytest.approx(1.0)
+        assert figure.standard_error == pytest.approx(0.0, abs=1e-9)
+
+
+def test_word_lists_have_overlaps_alone():
+    first = DescribedTopics.from_words([["a", "b", "c"], ["x", "y", "z"]])
+    second = DescribedTopics.from_words([["x", "z", "y"], ["a", "c", "b"], ["k", "l", "m"]])
+    found = model_agreement([first, second])
+    forth = (rank_biased_overlap("abc", "acb") + rank_biased_overlap("xyz", "xzy")) / 2
+    assert found.of_model(0, "rank_biased_overlap").value == pytest.approx(forth)
+    assert found.of_model(1, "rank_biased_overlap").value == pytest.approx(forth * 2 / 3)
+    assert not found.cosine.is_known
+    assert "weights" in found.cosine.why
+    assert math.isnan(found.rank_biased_overlap.standard_error)  # of two models
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="at least 2"):
+        model_agreement(some_models(1))
+    with pytest.raises(ValueError, match="name must be"):
+        model_agreement(some_models(2)).of_model(0, "rbo")

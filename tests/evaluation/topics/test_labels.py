@@ -1,0 +1,125 @@
+"""Agreement of topics with labels."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+from evaluation.figure import groups_of
+from evaluation.topics.labels import (
+    accuracy,
+    best_topics,
+    cluster_agreement,
+    label_folds,
+    right_predictions,
+    table_agreement,
+)
+
+
+def some_documents(n_docs=60, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(["earth", "sea", "sky"], n_docs)
+    number = np.unique(labels, return_inverse=True)[1]
+    topics = np.where(rng.random(n_docs) < 0.7, number, rng.integers(0, 5, n_docs))
+    return topics, labels.tolist()
+
+
+def test_purity_counts_the_most_frequent_label_of_each_topic():
+    topics, labels = some_documents()
+    by_topic = {}
+    for k, label in zip(topics.tolist(), labels, strict=True):
+        by_topic.setdefault(k, Counter())[label] += 1
+    expected = sum(max(each.values()) for each in by_topic.values()) / len(labels)
+    found = cluster_agreement(topics, labels, groups_of(list(map(str, range(60)))))
+    assert found["purity"].value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_agreement_of_a_table_is_scikit_learns(seed):
+    rng = np.random.default_rng(seed)
+    n_docs = int(rng.integers(1, 40))
+    topics, labels = (rng.integers(0, rng.integers(1, 6), n_docs) for _ in range(2))
+    n_kl = np.zeros((6, 6), dtype=np.int64)
+    np.add.at(n_kl, (topics, labels), 1)
+    found = table_agreement(n_kl)
+    assert found["nmi"] == pytest.approx(
+        metrics.normalized_mutual_info_score(labels, topics), abs=1e-9
+    )
+    assert found["ari"] == pytest.approx(metrics.adjusted_rand_score(labels, topics), abs=1e-9)
+    assert found["homogeneity"] == pytest.approx(
+        metrics.homogeneity_score(labels, topics), abs=1e-9
+    )
+
+
+def test_figures_are_scikit_learns_and_replicates_leave_documents_out():
+    topics, labels = some_documents()
+    group_of = groups_of(list(map(str, range(60))), 6)
+    found = cluster_agreement(topics, labels, group_of)
+    kept = group_of != 2
+    some = np.array(labels)[kept]
+    counted = metrics.normalized_mutual_info_score(labels, topics)
+    assert found["nmi"].value + found["nmi"].bias == pytest.approx(counted)
+    rest = metrics.adjusted_rand_score(some, topics[kept])
+    assert found["ari"].replicates[2] == pytest.approx(rest)
+    rest = metrics.homogeneity_score(some, topics[kept])
+    assert found["homogeneity"].replicates[2] == pytest.approx(rest)
+    assert len(found["purity"].replicates) == 6
+
+
+def test_information_about_independent_labels_is_nothing():
+    rng = np.random.default_rng(3)
+    draws = [
+        cluster_agreement(
+            rng.integers(0, 10, 200), rng.choice(list("abc"), 200).tolist(), np.arange(200) % 20
+        )["nmi"]
+        for _ in range(20)
+    ]
+    values = np.array([each.value for each in draws])
+    assert abs(values.mean()) < 4 * values.std() / np.sqrt(20)
+    counted = np.array([each.value + each.bias for each in draws])
+    assert counted.mean() > 4 * counted.std() / np.sqrt(20)
+
+
+def test_documents_without_a_share_are_in_no_topic():
+    assert best_topics(np.array([[0.1, 0.9], [0.0, 0.0], [0.6, 0.4]])).tolist() == [1, 2, 0]
+
+
+def test_folds_keep_articles_together_and_leave_rare_labels_out():
+    articles = [f"a{d // 2}" for d in range(80)]
+    labels = [("x", "y")[d // 2 % 2] for d in range(76)] + ["rare"] * 4
+    folds = label_folds(labels, articles)
+    assert all(folds[2 * a] == folds[2 * a + 1] for a in range(40))
+    assert (folds[76:] == -1).all()
+    assert set(folds[:76].tolist()) == set(range(5))
+    with pytest.raises(ValueError, match="fewer than two labels"):
+        label_folds(["x"] * 40 + ["rare"], list(map(str, range(41))))
+
+
+def test_accuracy_is_of_documents_that_the_classifier_has_not_seen():
+    rng = np.random.default_rng(1)
+    labels = rng.choice(["x", "y"], 200).tolist()
+    ids = list(map(str, range(200)))
+    folds, group_of = label_folds(labels, ids), groups_of(ids)
+    telling = np.array([[1.0, 0.0] if label == "x" else [0.0, 1.0] for label in labels])
+    assert accuracy(telling, labels, folds, group_of).value == 1.0
+    guessed = accuracy(rng.random((200, 50)), labels, folds, group_of)
+    assert abs(guessed.value - 0.5) < 4 * guessed.error  # would be near 1 on what it learned from
+    assert guessed.error == pytest.approx(0.035, abs=0.015)  # √(¼ / 200)
+
+
+def test_accuracy_on_words_does_without_documents_of_no_fold():
+    rng = np.random.default_rng(2)
+    labels = ["x"] * 30 + ["y"] * 30 + ["rare"]
+    counts = np.zeros((61, 4), dtype=np.int64)
+    counts[:30, 0], counts[30:, 1] = 3, 3
+    counts[:, 2:] = rng.poisson(1.0, (61, 2))
+    folds = label_folds(labels, list(map(str, range(61))))
+    right = right_predictions(counts, labels, folds, are_words=True)
+    assert right[:60].all()
+    assert not right[60]
+
+
+def test_documents_must_be_the_same():
+    with pytest.raises(ValueError, match="same documents"):
+        cluster_agreement(np.zeros(3, dtype=int), ["a", "b"], np.zeros(3, dtype=int))

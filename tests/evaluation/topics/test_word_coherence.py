@@ -1,0 +1,67 @@
+"""Coherence with an error over documents, and diversity with one over topics."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from corpora import Corpus
+from evaluation import coherence, diversity
+from evaluation.figure import groups_of
+from evaluation.topics.word_coherence import word_coherence
+from evaluation.topics.word_diversity import word_diversity
+from models import LDATopics
+
+WORDS = tuple("abcdefghij")
+
+
+def some_corpus(n_docs=40, seed=0):
+    counts = np.random.default_rng(seed).poisson(0.7, (n_docs, len(WORDS)))
+    return Corpus(sparse.csr_array(counts.astype(np.int32)), WORDS, tuple(map(str, range(n_docs))))
+
+
+@pytest.mark.parametrize("measure", ["c_npmi", "u_mass", "c_uci", "c_v"])
+def test_replicates_are_the_coherence_in_the_other_documents(measure):
+    corpus, topics = some_corpus(), [list("abcd"), list("fghi")]
+    group_of = groups_of(corpus.doc_ids, 5)
+    found = word_coherence(topics, corpus, group_of, measure, 4)
+    figure, per_topic = found.figure, found.per_topic
+    whole = coherence(topics, corpus, measure, n_words=4)
+    assert per_topic == pytest.approx(whole.per_topic)
+    assert figure.value == pytest.approx(whole.mean)
+    for b in range(5):
+        rest = corpus.rows(group_of != b)
+        expected = coherence(topics, rest, measure, n_words=4).mean
+        assert figure.replicates[b] == pytest.approx(expected)
+
+
+def test_unknown_words_and_short_topics_are_left_out():
+    corpus = some_corpus()
+    group_of = groups_of(corpus.doc_ids)
+    expected = coherence([["a", "b"]], corpus, n_words=2).mean
+    found = word_coherence([["a", "nobody", "b"], ["c"], []], corpus, group_of)
+    assert found.figure.value == pytest.approx(expected)
+    assert np.isnan(found.per_topic[1:]).all()
+    nothing = word_coherence([["nobody", "knows"]], corpus, group_of)
+    assert "two words" in nothing.figure.why
+    with pytest.raises(ValueError, match="n_words"):
+        word_coherence([["a", "b"]], corpus, group_of, n_words=1)
+
+
+def test_pairs_that_no_document_has_are_counted():
+    counts = sparse.csr_array(np.array([[1, 1, 0, 0], [0, 1, 1, 0]], dtype=np.int32))
+    corpus = Corpus(counts, tuple("abcd"), ("x", "y"))
+    found = word_coherence(["abcd"], corpus, np.array([0, 1]))
+    assert found.unseen_pairs == pytest.approx(1 / 3)  # a and c; d occurs nowhere
+
+
+def test_diversity_is_that_of_weights_and_its_replicates_leave_topics_out():
+    topics = LDATopics.from_weights(np.random.default_rng(1).random((4, 10)), 0.1)
+    lists = [[WORDS[w] for w in row] for row in topics.top_words(5)]
+    figure = word_diversity(lists, 5)
+    assert figure.value == pytest.approx(diversity(topics, 5))
+    without = [
+        len({w for j, words in enumerate(lists) if j != k for w in words}) / 15 for k in range(4)
+    ]
+    middle = np.mean(without)
+    assert figure.error == pytest.approx(np.sqrt(3 / 4 * np.sum((without - middle) ** 2)))
+    assert not word_diversity([[], []]).is_known

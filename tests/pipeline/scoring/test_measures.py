@@ -1,0 +1,181 @@
+"""`evaluate --measures`: models of any program in one table."""
+
+import json
+
+import numpy as np
+import pytest
+
+from corpora import Corpus
+from evaluation import coherence
+from models import load_model
+from pipeline.scoring.measures_result import _holm
+from tests.pipeline.scoring.support import load_documents
+from tests.pipeline.support import call
+
+DOCUMENTS = ("--counts", "docs.jsonl", "--threads", 1)
+
+
+@pytest.fixture
+def judged(zoo):
+    """The zoo with lists of words, weights with shares, and labels of the documents."""
+    saved, corpus = load_model(zoo / "model.npz"), load_documents(zoo)
+    tops = [[saved.vocabulary[w] for w in row] for row in saved.topics.top_words(6)]
+    (zoo / "words.csv").write_text("".join(f"{','.join(words)}\n" for words in tops))
+    weights = saved.topics.topic_word
+    lines = [",".join(saved.vocabulary), *(",".join(map(str, row)) for row in weights.tolist())]
+    (zoo / "beta.csv").write_text("\n".join(lines))
+    order = np.array([list(corpus.vocabulary).index(word) for word in saved.vocabulary])
+    shares = saved.topics.proportions(corpus.counts[:, order])
+    rows = [
+        f"{d},{','.join(map(str, row))}"
+        for d, row in zip(corpus.doc_ids, shares.tolist(), strict=True)
+    ]
+    (zoo / "theta.csv").write_text("\n".join(["id,topic_0,topic_1,topic_2", *rows[::-1]]))
+    truth = load_model(zoo / "truth.npz")
+    order = np.array([list(corpus.vocabulary).index(word) for word in truth.vocabulary])
+    best = truth.topics.proportions(corpus.counts[:, order]).argmax(axis=1)
+    named = [f"{d},label{k}" for d, k in zip(corpus.doc_ids, best.tolist(), strict=True)]
+    (zoo / "labels.csv").write_text("\n".join(["id,label", *named]))
+    return zoo
+
+
+def evaluated(folder, *argv):
+    return call("evaluate", *argv, *DOCUMENTS, "--json", cwd=folder).succeeded().result
+
+
+def figures(result, model):
+    return next(row for row in result["models"] if row["model"] == model)["figures"]
+
+
+def test_one_table_of_models_of_all_kinds(judged):
+    names = ("model.npz", "truth.npz", "words.csv", "beta.csv,theta.csv")
+    asked = ("--measures", "all", "--labels", "labels.csv")
+    result = evaluated(judged, *names, *asked)
+    alone = evaluated(judged, "model.npz", "truth.npz")
+    for row in alone["models"]:
+        assert figures(result, row["model"])["nats a word"]["value"] == pytest.approx(
+            row["nats_per_word"]
+        )
+    expected = alone["differences"][0]
+    against = result["comparisons"]["nats a word"]
+    assert against["best"] == alone["best"] == "truth.npz"
+    difference = against["against"][0]
+    assert difference["difference"] == pytest.approx(expected["nats_per_word"])
+    assert difference["standard_error"] == pytest.approx(expected["standard_error"], rel=0.25)
+    assert difference["told_apart"]
+    corpus, saved = load_documents(judged), load_model(judged / "model.npz")
+    tops = [[saved.vocabulary[w] for w in row] for row in saved.topics.top_words(10)]
+    assert figures(result, "model.npz")["c_npmi"]["value"] == pytest.approx(
+        coherence(tops, corpus).mean
+    )
+    words = figures(result, "words.csv")
+    assert words["nats a word"]["value"] is None
+    assert words["nats a word"]["why"] == "word lists have no weights"
+    assert "MODEL,SHARES" in words["purity"]["why"]
+    assert words["c_npmi"]["value"] is not None
+    assert result["diversity_words"] == 6
+    weights = figures(result, "beta.csv,theta.csv")
+    assert "alpha" in weights["nats a word"]["why"]
+    inferred = figures(result, "model.npz")
+    for measure in ("purity", "nmi", "ari", "homogeneity", "accuracy", "exclusivity"):
+        assert weights[measure] == pytest.approx(inferred[measure])
+    assert inferred["purity"]["value"] < figures(result, "truth.npz")["purity"]["value"] == 1.0
+    assert result["labelled_documents"] == 60
+    text = call("evaluate", *names, *asked, *DOCUMENTS, cwd=judged).succeeded().out
+    assert "words.csv has no nats a word, exclusivity: word lists have no weights" in text
+    assert "best: truth.npz" in text
+
+
+def test_models_of_other_seeds_are_one_row(judged):
+    asked = ("--measures", "likelihood,stability")
+    result = evaluated(
+        judged, "model.npz+truth.npz+plain.joblib", "--vocabulary", "words.txt", *asked
+    )
+    both = evaluated(judged, "model.npz", "truth.npz", *asked)
+    row = figures(result, "model.npz+truth.npz+plain.joblib")
+    values = [figures(both, name)["nats a word"]["value"] for name in ("model.npz", "truth.npz")]
+    mean = (2 * values[0] + values[1]) / 3  # the joblib is the npz
+    assert row["nats a word"]["value"] == pytest.approx(mean)
+    assert row["nats a word"]["seed_error"] == pytest.approx(
+        np.std([values[0], values[0], values[1]], ddof=1) / np.sqrt(3), rel=1e-3
+    )
+    assert row["cosine"]["over"] == "models"
+    assert row["cosine"]["standard_error"] > 0
+    assert figures(both, "model.npz")["cosine"]["standard_error"] is None  # of one pair
+    assert "cosine" not in both["comparisons"]
+
+
+def test_labels_of_few_documents_choose_the_documents(judged):
+    lines = (judged / "labels.csv").read_text().splitlines()
+    (judged / "few.csv").write_text("\n".join(lines[:41]))
+    result = evaluated(judged, "model.npz", "--measures", "labels", "--labels", "few.csv")
+    assert (result["labelled_documents"], result["documents"]) == (40, 60)
+    (judged / "two.csv").write_text("\n".join([*lines[:3], lines[1].split(",")[0] + ",other"]))
+    asked = ("--measures", "labels", "--labels", "two.csv")
+    error = call("evaluate", "model.npz", *asked, *DOCUMENTS, cwd=judged).failed(3)
+    assert "two.csv, line 4" in error
+    assert "two labels" in error
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "message"),
+    [
+        (("--measures", "coherense"), 2, "coherense is no measure"),
+        (("--measures", ","), 2, "nothing is no measure"),
+        (("--measures", "labels"), 2, "--labels COLUMN"),
+        (("--measures", "coherence", "--labels", "labels.csv"), 2, "add it to --measures"),
+        (("--measures", "all", "--labels", "stars"), 2, "no such file"),
+        (("--measures", "all", "--certify"), 2, "--certify is of the likelihood alone"),
+        (("--measures", "all", "--words", 1), 2, "--words must be at least 2"),
+        (("--measures", "all", "--labels", "docs.jsonl"), 2, "do its ids fit the documents"),
+    ],
+)
+def test_refusals(judged, argv, code, message):
+    assert message in call("evaluate", "model.npz", *argv, *DOCUMENTS, cwd=judged).failed(code)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        ("nothing.csv", 2, "no run 'nothing.csv'"),
+        ("model.npz+model.npz", 2, "expected different models"),
+        ("empty.csv", 3, "empty.csv: the file is empty"),
+        ("words.csv,nothing.csv", 3, "nothing.csv"),
+        ("words.csv,labels.csv", 3, "labels.csv: expected the weights of 3 topics"),
+    ],
+)
+def test_models_that_cannot_be_read(judged, name, code, message):
+    (judged / "empty.csv").write_text("\n")
+    found = call("evaluate", name, "--measures", "all", *DOCUMENTS, cwd=judged)
+    assert message in found.error
+    assert found.code in (code, 1)
+
+
+def test_a_model_under_which_a_document_is_impossible_says_so_and_others_are_scored(judged):
+    saved = load_model(judged / "model.npz")
+    weights = saved.topics.topic_word.copy()
+    weights[:, 3] = 0.0
+    content = {"topic_word": weights.tolist(), "vocabulary": saved.vocabulary, "alpha": 0.25}
+    (judged / "zero.json").write_text(json.dumps(content))
+    result = evaluated(judged, "model.npz", "zero.json", "--measures", "likelihood")
+    assert "--smoothing" in figures(result, "zero.json")["nats a word"]["why"]
+    assert figures(result, "model.npz")["nats a word"]["value"] is not None
+
+
+def test_one_document_and_one_topic(judged):
+    corpus = load_documents(judged)
+    one = Corpus(corpus.counts[:1], corpus.vocabulary, corpus.doc_ids[:1])
+    from corpora import write_corpus
+
+    write_corpus(one, judged / "one.jsonl")
+    (judged / "topic.txt").write_text("word01 word02 word03\n")
+    argv = ("model.npz", "topic.txt", "--measures", "all", "--counts", "one.jsonl")
+    result = call("evaluate", *argv, "--threads", 1, "--json", cwd=judged).succeeded().result
+    assert figures(result, "model.npz")["nats a word"]["standard_error"] is None
+    call("evaluate", *argv, "--threads", 1, cwd=judged).succeeded()
+
+
+def test_holms_method_stops_at_the_first_that_is_not_rejected():
+    assert _holm([0.01, 0.04, 0.02]) == [True, True, True]
+    assert _holm([0.001, 0.04, 0.03]) == [True, False, False]
+    assert _holm([None, 0.001]) == [False, True]
