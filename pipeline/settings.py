@@ -487,7 +487,7 @@ class EvaluateSettings:
         metavar="{completion,variational-bound,exact,harmonic-mean,annealed-importance-sampling,"
         "best-split,mean-field-is-1,mean-field-is-2,left-to-right-particle,"
         "left-to-right-sequential,direct-sampling,left-to-right,left-to-right-exact,"
-        "annealing-between}",
+        "annealing-from-mean,annealing-between}",
     )
     convention: str = setting(
         "sequence",

@@ -191,17 +191,17 @@ def log_step(
     for a in range(tally.n_active[0]):
         p = tally.topic[a]
         start, change = priors[p, 0], priors[p, 1]
-        total += _log_rising(start + above * change, start + below * change, int(tally.n[a]))
+        total += log_rising(start + above * change, start + below * change, int(tally.n[a]))
     start, change = 0.0, 0.0
     for p in range(len(priors)):
         start += priors[p, 0]
         change += priors[p, 1]
-    total -= _log_rising(start + above * change, start + below * change, len(pair_of))
+    total -= log_rising(start + above * change, start + below * change, len(pair_of))
     return float(total + np.log(product))
 
 
 @kernel
-def _log_rising(above: float, below: float, n: int) -> float:
+def log_rising(above: float, below: float, n: int) -> float:
     """Return Σ_{i<n} log (above + i) / (below + i)."""
     total, product = np.log(above / below), 1.0
     for i in range(1, n):
