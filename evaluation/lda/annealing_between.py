@@ -37,8 +37,8 @@ from models.topics import WeightedTopics
 BURN_IN_TEMPERATURES = 30
 BURN_IN_SWEEPS = 20
 """Sweeps before the path: at temperatures from that of independent tokens up to the model, and then
-under the model. With 10 sweeps from independent tokens in place of these, differences of models that
-differ in alpha alone were off by 0.04 nats a document, with 40 by no more than 0.01."""
+under the model. With 10 sweeps from independent tokens in place of these, differences of models
+that differ in alpha alone were off by 0.04 nats a document, with 40 by no more than 0.01."""
 EDGE = 1e-10
 """First t above 0, and 1 - t below 1, if words are impossible at an end. The error in log p is
 about t times the ratio of the document's probabilities at t = 1 and 0 for one token."""
