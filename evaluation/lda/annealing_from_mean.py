@@ -139,7 +139,7 @@ def log_weights_from_mean(
     result = np.empty(n_chains)
     alpha, mean = document.alpha, document.mean
     for i in range(n_chains):
-        chain, log_weight = _start(document, rng)
+        chain, log_weight = start_at_mean(document, rng)
         log_weight += _log_from_infinity(chain.n, alpha, mean, path[0])
         for s in range(len(path) - 1):
             for k in range(len(alpha)):
@@ -151,7 +151,7 @@ def log_weights_from_mean(
 
 
 @kernel
-def _start(document: ListedDocument, rng: Rng) -> tuple[Chain, float]:
+def start_at_mean(document: ListedDocument, rng: Rng) -> tuple[Chain, float]:
     """Return topics drawn given θ = m / Σm, and the logarithm of the tokens' probability."""
     n_tokens, n_topics = len(document.word_of), len(document.mean)
     chain = Chain(
