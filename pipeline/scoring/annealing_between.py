@@ -199,11 +199,11 @@ def _write_documents(path: str, documents: HeldOut, found: dict[str, LikelihoodD
 def print_differences(result: dict[str, Any]) -> None:
     """Print a line or two for each difference."""
     if result["left_out"]:
-        print(f"left out: {result['left_out']:,} documents that a run was trained with")
+        print(f"left out: {_number(result['left_out'])} that a run was trained with")
     if result["empty_documents"]:
-        print(f"left out: {result['empty_documents']:,} documents without a token to score")
+        print(f"left out: {_number(result['empty_documents'])} without a token to score")
     print(
-        f"{METHOD} on {result['articles']:,} {result['unit']}s, {result['scored']}: "
+        f"{METHOD} on {_number(result['articles'], result['unit'])}, {result['scored']}: "
         f"{result['tokens']:,} tokens of words that every model knows"
     )
     for caveat in result["caveats"]:
@@ -224,3 +224,7 @@ def print_differences(result: dict[str, Any]) -> None:
             print(
                 f"  {row['unsure_documents']:,} documents hardly sampled: the models are far apart"
             )
+
+
+def _number(number: int, what: str = "document") -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
