@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from evaluation.comparison import PairedDifference as PairedDifference
     from evaluation.comparison import compare as compare
     from evaluation.comparison import paired_difference as paired_difference
+    from evaluation.difference import LikelihoodDifference as LikelihoodDifference
+    from evaluation.difference import log_likelihood_difference as log_likelihood_difference
     from evaluation.document_blocks import ZeroProbabilityError as ZeroProbabilityError
     from evaluation.estimate import LikelihoodEstimate as LikelihoodEstimate
     from evaluation.exact_cost import ExactCostError as ExactCostError

@@ -45,7 +45,8 @@ def log_likelihood(
         How often each word occurs in each document; whole numbers, none negative.
     method : str, optional
         For LDA "exact" (short documents, few topics), "left-to-right-sequential" (the best of those
-        that sample), "annealed-importance-sampling", "mean-field-is-1", "mean-field-is-2",
+        that sample), "annealing-from-mean" (the best for documents of 1,000 tokens under 1,000
+        topics), "annealed-importance-sampling", "mean-field-is-1", "mean-field-is-2",
         "left-to-right-particle", "harmonic-mean" (known to be bad), "variational-bound", or
         "completion", the default, which is of half of each document. For Gamma-Poisson models these
         but for "left-to-right-particle", and "left-to-right", "left-to-right-exact" and

@@ -25,6 +25,13 @@ def methods_of_all_families() -> tuple[str, ...]:
     return method_names()
 
 
+def methods_of_evaluate() -> tuple[str, ...]:
+    """Return these names and that of the estimator of differences."""
+    from evaluation.difference import METHOD  # noqa: PLC0415 - brings numba along
+
+    return (*methods_of_all_families(), METHOD)
+
+
 def is_address(text: str) -> bool:
     """Whether a text is a web address rather than a file."""
     return re.match(r"https?://", text, re.IGNORECASE) is not None
@@ -550,11 +557,12 @@ class EvaluateSettings:
     method: str | None = setting(
         None,
         "estimator; by default completion, for poisson-mrf annealed-importance-sampling (exact for "
-        "mixtures)",
-        choices=methods_of_all_families,
+        "mixtures); annealing-between: differences of the first model from the others alone",
+        choices=methods_of_evaluate,
         metavar="{completion,variational-bound,exact,harmonic-mean,annealed-importance-sampling,"
         "best-split,mean-field-is-1,mean-field-is-2,left-to-right-particle,"
-        "left-to-right-sequential,direct-sampling,left-to-right,left-to-right-exact}",
+        "left-to-right-sequential,direct-sampling,left-to-right,left-to-right-exact,"
+        "annealing-from-mean,annealing-between}",
     )
     convention: str = setting(
         "sequence",
@@ -574,8 +582,11 @@ class EvaluateSettings:
     certify: bool = setting(
         False, "check the estimator on simulated documents, whose true value can be bracketed"
     )
-    temperatures: int = setting(
-        500, "annealing steps of --certify; more give a narrower bracket", metavar="N"
+    temperatures: int | None = setting(
+        None,
+        "annealing steps: of --certify, by default 500; of annealing-between, by default 100; more "
+        "give a narrower bracket",
+        metavar="N",
     )
     measures: str = setting(
         "",

@@ -39,6 +39,7 @@ METHODS = (
     replace(_of_lda(lda.EXACT), check_cost=_check_cost),
     _of_lda(lda.LEFT_TO_RIGHT_SEQUENTIAL),
     _of_lda(lda.ANNEALED),
+    _of_lda(lda.ANNEALED_FROM_MEAN),
     Method(
         "left-to-right-exact",
         left_to_right_exact,

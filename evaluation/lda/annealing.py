@@ -73,7 +73,8 @@ def document_of(topics: WeightedTopics, words: Ints32, n: Ints) -> tuple[Documen
 
 
 @kernel
-def _tally_of(topic_of: Ints32, n_topics: int) -> Tally:
+def tally_of(topic_of: Ints32, n_topics: int) -> Tally:
+    """Return the numbers of tokens of the topics of `topic_of` (L,)."""
     topic, n = np.zeros(n_topics, dtype=np.int32), np.zeros(n_topics)
     place, n_active = np.full(n_topics, -1, dtype=np.int32), np.zeros(1, dtype=np.int32)
     for k in topic_of:
@@ -118,7 +119,7 @@ def _sweep(
         of_prior = cumulative[u, n_topics - 1]
         uniform = rng.random() * (of_prior + t * of_counts)
         if uniform >= of_prior and t * of_counts > 0.0:
-            k = topic[_place_of(share, n_active, (uniform - of_prior) / t)]
+            k = topic[place_of(share, n_active, (uniform - of_prior) / t)]
         else:
             k = _first_above(cumulative, u, min(uniform, of_prior * BELOW_ONE))
         if place[k] < 0:
@@ -131,7 +132,7 @@ def _sweep(
 
 
 @kernel
-def _place_of(share: Floats, n: int, rest: float) -> int:
+def place_of(share: Floats, n: int, rest: float) -> int:
     """Return the first place where the cumulative sum of n shares exceeds `rest`, else the last."""
     a = 0
     while a < n and rest >= share[a]:
@@ -175,6 +176,19 @@ def _log_ratio(alpha: Floats, tally: Tally, above: float, below: float) -> float
 
 
 @kernel
+def sample_topics(document: Document, temperatures: Floats, rng: Rng) -> Ints32:
+    """Return topics (L,) of the tokens after a sweep at each of `temperatures`, in their order.
+
+    With the last ones 1, they are about a draw from p(z | j).
+    """
+    topic_of = np.full(len(document.word_of), -1, dtype=np.int32)
+    tally = tally_of(topic_of[:0], len(document.alpha))
+    for t in temperatures:
+        _sweep(document, t, False, topic_of, tally, rng)
+    return topic_of
+
+
+@kernel
 def log_weights_upwards(
     document: Document, temperatures: Floats, n_chains: int, rng: Rng
 ) -> Floats:
@@ -187,7 +201,7 @@ def log_weights_upwards(
     result = np.zeros(n_chains)
     topic_of = np.empty(len(document.word_of), dtype=np.int32)
     for chain in range(n_chains):
-        tally = _tally_of(topic_of[:0], len(document.alpha))
+        tally = tally_of(topic_of[:0], len(document.alpha))
         topic_of[:] = -1
         for s in range(last):
             _sweep(document, temperatures[s], False, topic_of, tally, rng)
@@ -210,9 +224,9 @@ def log_weights_downwards(
     start = exact.copy()
     for chain in range(n_chains):
         if chain > 0:
-            _sweep(document, 1.0, False, start, _tally_of(start, n_topics), rng)
+            _sweep(document, 1.0, False, start, tally_of(start, n_topics), rng)
         topic_of = start.copy()
-        tally = _tally_of(topic_of, n_topics)
+        tally = tally_of(topic_of, n_topics)
         for s in range(last - 1, -1, -1):
             result[chain] += _log_ratio(document.alpha, tally, temperatures[s + 1], temperatures[s])
             if s > 0:

@@ -8,6 +8,7 @@ from evaluation.arrays import Bools, Floats
 from evaluation.completion import completion
 from evaluation.family import AsLDA, Method, Scoring, Validation
 from evaluation.lda.annealed import annealed
+from evaluation.lda.annealing_from_mean import annealing_from_mean
 from evaluation.lda.exact import checked_costs, exact
 from evaluation.lda.harmonic_mean import harmonic_mean
 from evaluation.lda.left_to_right import left_to_right_particle
@@ -38,6 +39,14 @@ ANNEALED = Method(
     annealed,
     "Unbiased for the probability of a document, by Markov chains that are led up to the model "
     "step by step. With few chains or steps it errs towards a perplexity that is too high.",
+    is_unbiased=True,
+)
+ANNEALED_FROM_MEAN = Method(
+    "annealing-from-mean",
+    annealing_from_mean,
+    "Unbiased for the probability of a document, by Markov chains that are led to the model from "
+    "the likely topics of a document: for long documents under many topics, where it errs least. "
+    "With few chains it errs towards a perplexity that is too high.",
     is_unbiased=True,
 )
 RARE_SAMPLES = (
@@ -113,6 +122,7 @@ SCORINGS = (
             EXACT,
             LEFT_TO_RIGHT_SEQUENTIAL,
             ANNEALED,
+            ANNEALED_FROM_MEAN,
             MEAN_FIELD_IS_2,
             MEAN_FIELD_IS_1,
             LEFT_TO_RIGHT_PARTICLE,

@@ -43,6 +43,11 @@ def run(arguments: Arguments) -> Outcome:
         from pipeline.scoring.measures_table import print_measures
 
         return Outcome(evaluate_measures(settings, arguments.model_names), print_measures)
+    if settings.method == "annealing-between":
+        from pipeline.scoring.annealing_between import evaluate_differences, print_differences
+
+        found = evaluate_differences(settings, arguments.model_names)
+        return Outcome(found, print_differences)
     from pipeline.scoring.evaluate import evaluate
     from pipeline.scoring.table import print_evaluation
 

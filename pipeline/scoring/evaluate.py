@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from corpora.files import atomic_write_text
 from corpora.formats import NUMBERS
 from evaluation import LikelihoodEstimate, certify, compare
+from evaluation.lda.annealed import BOUND_TEMPERATURES
 from evaluation.methods import caveats_of, named_methods, scoring_of
 from models import ModelFormatError, SavedModel
 from models.families import family_of
@@ -91,7 +92,7 @@ def scores_of(settings: EvaluateSettings, names: Sequence[str]) -> Scores:
 def _scored(settings: EvaluateSettings, names: Sequence[str]) -> Iterator[Scores]:
     """Scores, which go into the cache at the end, unless a UsageError makes them useless."""
     check_settings(settings, names)
-    models = [_loaded(settings, name) for name in names]
+    models = [loaded_model(settings, name) for name in names]
     if settings.method is None:
         settings = replace(settings, method=default_method(models))
         _check_method(settings)
@@ -103,7 +104,7 @@ def _scored(settings: EvaluateSettings, names: Sequence[str]) -> Iterator[Scores
             runs_first = sorted(models, key=lambda each: each.run is None)
             words = tuple(dict.fromkeys(w for each in runs_first for w in each.model.vocabulary))
             documents = held_out(settings, runs, words, n_threads, cluster)
-            models = _with_words(models, documents)
+            models = with_words(models, documents)
             words = scored_words(models, documents)
             logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
             known = PartialScores(settings, [each.model for each in models], documents, words)
@@ -225,7 +226,8 @@ def _check_method(settings: EvaluateSettings) -> None:
         )
 
 
-def _loaded(settings: EvaluateSettings, name: str) -> LoadedModel:
+def loaded_model(settings: EvaluateSettings, name: str) -> LoadedModel:
+    """Return the model of a run, or of a file, by its name."""
     try:
         run = LoadedRun.find(settings.runs, name)
     except UsageError:
@@ -236,8 +238,8 @@ def _loaded(settings: EvaluateSettings, name: str) -> LoadedModel:
     return LoadedModel(name, run, run.model)
 
 
-def _with_words(models: Sequence[LoadedModel], documents: HeldOut) -> list[LoadedModel]:
-    """Models, each with words: one without takes the documents' words, in their order."""
+def with_words(models: Sequence[LoadedModel], documents: HeldOut) -> list[LoadedModel]:
+    """Return models, each with words: one without takes the documents', in their order."""
     run = next((each for each in models if each.run is not None), None)
     words, source = documents.corpus.vocabulary, documents.source
     if run is not None and not documents.are_counts:
@@ -274,7 +276,7 @@ def _certificate(
         n_samples=settings.samples,
         target_standard_error=settings.target_se,
         max_memory=int(settings.max_memory * 2**30),
-        n_temperatures=settings.temperatures,
+        n_temperatures=settings.temperatures or BOUND_TEMPERATURES,
         random_state=settings.seed,
         n_jobs=n_threads,
     )

@@ -27,6 +27,7 @@ SEQUENTIAL = {
     "mode_logs": "calls logarithms",
     "multinomial_mode": "whole numbers",
     "spread": "draws random numbers",
+    "start_at_mean": "draws random numbers",
     "use_prior": "each sum so far is stored, each product so far is used",
 }  # Kernels with such loops that the compiler cannot vectorise, or whose sums are exact
 

@@ -59,7 +59,7 @@ def mean_weight(model, document, shift, n_chains=2500):
     result = np.empty(n_chains)
     for chain in range(n_chains):
         topic_of = np.full(len(tokens), -1, dtype=np.int32)
-        tally, log_weight = annealing._tally_of(topic_of[:0], model.n_topics), 0.0
+        tally, log_weight = annealing.tally_of(topic_of[:0], model.n_topics), 0.0
         for s in range(3):
             t = temperatures[s if s == 0 else s + shift]
             annealing._sweep(packed, t, False, topic_of, tally, rng)

@@ -38,7 +38,7 @@ def swept_pairs(t, swept_at, backwards, n=3000, seed=0):
     before, after = rng.choice(len(states), n, p=law), np.empty(n, dtype=int)
     for i, state in enumerate(before):
         z = states[state].copy()
-        tally = annealing._tally_of(z, PAIR.n_topics)
+        tally = annealing.tally_of(z, PAIR.n_topics)
         annealing._sweep(document, swept_at, backwards, z, tally, rng)
         assert tally.n_active[0] == len(set(z.tolist()))
         after[i] = np.ravel_multi_index(z, (2,) * len(TOKENS))
@@ -79,7 +79,7 @@ def reversibility(backwards):
 def test_log_ratio_by_its_sum(below, step, alpha):
     counts = (3, 20_000)
     topic_of, prior = np.repeat([0, 2], counts).astype(np.int32), np.array([alpha, 1.0, 2 * alpha])
-    found = annealing._log_ratio(prior, annealing._tally_of(topic_of, 3), below + step, below)
+    found = annealing._log_ratio(prior, annealing.tally_of(topic_of, 3), below + step, below)
     gained = (below + step) - below
     expected = math.fsum(
         math.log1p(gained * i / (a + below * i))
