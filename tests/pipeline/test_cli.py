@@ -185,6 +185,8 @@ FIRST_LINES = WITHOUT_NUMBA | {
     "topics tiny": "topic  share  words",
     "report tiny": "report of tiny",
     "index articles": "articles: article store",
+    "reading-test tiny": "reading test of tiny",
+    "reading-score key.json a.json b.json": "answers in 2 files",
     "infer tiny text": "reading text with en_core_web_sm",
     "reproduce bam-toy": "bam-toy at scale quick, seed 0, into reproduce/bam-toy",
     "reproduce --gather": "gathering results in reproduce",
@@ -218,7 +220,7 @@ def test_the_first_line_waits_for_no_slow_import(tiny, argv):
 
 
 def test_every_command_has_its_first_line_checked():
-    names = {each.__name__.rpartition(".")[2] for each in cli.COMMANDS}
+    names = {each.__name__.rpartition(".")[2].replace("_", "-") for each in cli.COMMANDS}
     assert {argv.split()[0] for argv in FIRST_LINES} == {"--help", *names}
 
 

@@ -167,7 +167,7 @@ def test_the_estimators_of_the_paper(small, method):
     [
         (
             ("same.npz", "--method", "left-to-right-particle"),
-            "of family gamma-poisson: use one of annealed-importance-sampling, completion, direct",
+            "of family gamma-poisson: use one of annealed-importance-sampling, annealing-from-mean",
         ),
         (("lda.npz", "--method", "left-to-right"), "no estimator for lda.npz, of family lda"),
         (
