@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from evaluation.arrays import Bools, Floats, Ints
 
 N_GROUPS = 50
+ROUNDING = 1e-12  # Differences and errors up to which figures are equal
 """Groups of documents: a standard error from 50 is itself known to a tenth."""
 
 
@@ -94,8 +95,10 @@ class Difference:
         """Two-sided probability that equal figures differ as much; NaN without an error."""
         if not (math.isfinite(self.standard_error) and math.isfinite(self.value)):
             return math.nan
-        if self.standard_error == 0:
-            return 0.0 if self.value else 1.0
+        if abs(self.value) <= ROUNDING:
+            return 1.0
+        if self.standard_error <= ROUNDING:  # a jackknife without variance is no certainty
+            return math.nan
         return float(2 * stats.t.sf(abs(self.value) / self.standard_error, self.degrees))
 
 

@@ -36,7 +36,8 @@ def exclusivity(topics: TopicWords, n_words: int = 10) -> Floats:
     top = topics.top_words(n_words)
     in_topic = np.take_along_axis(topics.topic_word, top, axis=1)
     in_all = topics.topic_word.sum(axis=0)[top]
-    # A word that no topic has is exclusive to none.
+    # A word without weight in the topic is none of its top words.
     share = np.divide(in_topic, in_all, out=np.zeros_like(in_topic), where=in_all > 0)
-    result: Floats = share.mean(axis=1)
+    n_used = np.maximum((in_topic > 0).sum(axis=1), 1)
+    result: Floats = share.sum(axis=1) / n_used
     return result

@@ -21,6 +21,7 @@ from evaluation.topics.coherence import WINDOW_SIZES
 from evaluation.topics.confirmation import both_occur, topic_values
 from evaluation.topics.cooccurrence import count_documents
 from evaluation.topics.reference.index import ReferenceIndex
+from evaluation.topics.resampling import resample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +43,8 @@ class WordCoherence:
     """Share of pairs of words that both occur, but in no document together. Each counts as -1 in
     NPMI, also if the documents are too few to have it: then a coherence is too low, and more so for
     rarer words."""
+    why_no_error: str = ""
+    """Reason why there is no standard error where windows are those of an index; else empty."""
 
 
 def word_coherence(
@@ -74,13 +77,18 @@ def word_coherence(
     if not kept.any():
         why = "no topic has two words that occur in the documents"
         return WordCoherence(Figure.none(why), per_topic, float("nan"))
+    pairs = both_occur(found.total)
+    unseen = float((found.total.n_both[pairs] == 0).mean())
+    if isinstance(corpus, ReferenceIndex):
+        why = resample(found, measure, SMOOTHING).mean.why_none
+        if why:
+            return WordCoherence(Figure(float(per_topic[kept].mean())), per_topic, unseen, why)
     replicates = []
     for g in found.in_use.tolist():
         values = topic_values(found.without(g), measure, SMOOTHING)[kept]
         replicates.append(float(np.nanmean(values)) if np.isfinite(values).any() else np.nan)
     figure = jackknife(float(per_topic[kept].mean()), np.array(replicates))
-    pairs = both_occur(found.total)
-    return WordCoherence(figure, per_topic, float((found.total.n_both[pairs] == 0).mean()))
+    return WordCoherence(figure, per_topic, unseen)
 
 
 def _indices(words: Sequence[Sequence[str]], vocabulary: Sequence[str], n_words: int) -> Ints:

@@ -36,6 +36,7 @@ NAMES = {
     "alpha": ("alpha",),
 }
 TOPIC_DOC = "topic-document-matrix"  # OCTIS has topics as rows
+DAMAGED = (ValueError, TypeError, KeyError, OverflowError)  # What content that is no topics raises
 MAX_HEADER = 1 << 26  # Bytes of the header of a safetensors file
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"}
 
@@ -56,7 +57,7 @@ def read_json_topics(path: PathLike) -> DescribedTopics:
         ):
             return topics_of_arrays(content)
         return DescribedTopics.from_words(_word_lists(content))
-    except (ValueError, TypeError, KeyError) as error:
+    except DAMAGED as error:
         raise CorpusFormatError(f"{path}: these are no topics: {error}") from error
 
 
@@ -71,7 +72,7 @@ def read_array_topics(path: PathLike) -> DescribedTopics:
             with np.load(stream, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             return topics_of_arrays(arrays)
-        except (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except (*DAMAGED, EOFError, zipfile.BadZipFile) as error:
             raise CorpusFormatError(
                 f"{path}: these are no topics: {error}; save plain arrays: topic_word and "
                 "vocabulary, or topics, and doc_topic, doc_ids, alpha if known"
@@ -147,7 +148,7 @@ def read_bertopic_folder(path: PathLike) -> DescribedTopics:
                 f"the other files of {len(by_topic)} and {len(named)}"
             )
         return DescribedTopics.from_weights(weights[first:], named, doc_topic, words=words)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (*DAMAGED, AttributeError) as error:
         raise CorpusFormatError(f"{path}: not a usable folder of BERTopic: {error!s}") from error
 
 
@@ -203,6 +204,6 @@ def read_safetensors(path: PathLike) -> dict[str, Any]:
                 raise ValueError(f"{name} is outside the file")
             array = np.frombuffer(body[first:last], dtype=DTYPES[each["dtype"]])
             arrays[name] = array.reshape(each["shape"])
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (*DAMAGED, AttributeError) as error:
         raise CorpusFormatError(f"{path}: a damaged safetensors file: {error}") from error
     return arrays

@@ -44,7 +44,9 @@ def read_document_shares(path: PathLike, n_topics: int) -> Shares:
         if found.doc_topic.shape[1] > n_topics:
             raise _other_number(path, found.doc_topic.shape[1], n_topics)
         missing = n_topics - found.doc_topic.shape[1]  # pairs may leave the last topics out
-        return np.pad(found.doc_topic, ((0, 0), (0, missing))), _real_ids(found.sources)
+        sources = tuple(found.sources)
+        are_ids = len(set(sources)) == len(sources)
+        return np.pad(found.doc_topic, ((0, 0), (0, missing))), sources if are_ids else None
     table = Table.at(path)
     header = table.peek()[0].fields
     document, topic, weight = (place_of(header, names) for names in (DOCUMENT, TOPIC, WEIGHT))
@@ -83,7 +85,7 @@ def _long(
         if not 0 <= number < n_topics:
             raise table.error(line, f"expected a topic of the {n_topics}, found {shown(k)}")
         shares[place[name], number] += share
-    ids = None if document is None else _real_ids(list(place))
+    ids = None if document is None else _real_ids(table.path, list(place))
     return shares, ids
 
 
@@ -96,7 +98,7 @@ def _wide(table: Table, header: Sequence[str], document: int | None, n_topics: i
             shares, ids = shares[:, 1:], [f"{name:g}" for name in shares[:, 0]]
         if shares.shape[1] != n_topics:
             raise _other_number(table.path, shares.shape[1], n_topics)
-        return shares, None if ids is None else _real_ids(ids)
+        return shares, None if ids is None else _real_ids(table.path, ids)
     columns = [i for i, name in enumerate(header) if TOPIC_NAME.fullmatch(name)]
     if len(columns) != n_topics:
         raise _other_number(table.path, len(columns), n_topics)
@@ -119,18 +121,26 @@ def _wide(table: Table, header: Sequence[str], document: int | None, n_topics: i
     if not values:
         raise table.error(1, "expected rows of documents, found none")
     has_ids = document is not None or is_short or 0 not in columns
-    return np.array(values), _real_ids(names) if has_ids else None
+    return np.array(values), _real_ids(table.path, names) if has_ids else None
 
 
-def _real_ids(ids: Sequence[str]) -> tuple[str, ...] | None:
-    """Return ids; None if they only number the documents, from 0 or 1, with or without a prefix."""
-    for first in (0, 1):
-        for prefix in ("", "doc_", "text"):
-            if all(each == f"{prefix}{d}" for d, each in enumerate(ids, first)):
-                return None
-    if set(ids) == {"NA"} or len(set(ids)) < len(ids):
+def _real_ids(path: PathLike, ids: Sequence[str]) -> tuple[str, ...] | None:
+    """Return ids; None if R wrote NA for each. Raises CorpusFormatError if one is there twice."""
+    if set(ids) == {"NA"}:
         return None
+    if len(set(ids)) < len(ids):
+        twice = next(each for d, each in enumerate(ids) if each in ids[:d])
+        raise CorpusFormatError(f"{path}: document {twice!r} is there twice: leave one out")
     return tuple(ids)
+
+
+def only_number_rows(ids: Sequence[str]) -> bool:
+    """Whether ids only number the documents, from 0 or 1, with or without a prefix."""
+    return any(
+        all(each == f"{prefix}{d}" for d, each in enumerate(ids, first))
+        for first in (0, 1)
+        for prefix in ("", "doc_", "text")
+    )
 
 
 def _begins_with_one(topics: set[str], n_topics: int) -> bool:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from corpora.files import PathLike
-    from models.arrays import Floats
+    from models.arrays import Bools, Floats
     from models.described.tables import Row
 
 TOPIC = ("topic", "topic_id", "topics", "component", "cluster")
@@ -48,6 +48,7 @@ LIST = (
     "name",
 )
 OUTLIERS = "-1"  # BERTopic's number of the documents that are in no topic
+MIN_WHOLE = 0.99  # Least sum of probabilities of a topic whose words all have a row
 MAX_LOG_ERROR = 0.01  # Largest difference between 1 and the sum of a topic given by logarithms
 GENSIM_TERM = re.compile(r'([\d.]+(?:e-?\d+)?)\*"?([^"+]+)"?')
 
@@ -67,7 +68,7 @@ def read_topic_table(path: PathLike, vocabulary: Sequence[str] | None = None) ->
         if topic is not None and weight is not None and _holds_words(body, word):
             return _long(table, topic, word or 0, weight)
         cell = place_of(header, LIST)
-        if _holds_words(body, cell):
+        if (topic is not None or len(header) == 1) and _holds_words(body, cell):
             return DescribedTopics.from_words(_cells(table, topic, cell or 0))
         if share_of_numbers(peeked[1:] or peeked) > 0.5 and not _is_keys(peeked):
             return _weights(table, vocabulary)
@@ -113,19 +114,21 @@ def _long(table: Table, topic: int, word: int, weight: int) -> DescribedTopics:
         is_given[k, columns] = True
     if (matrix <= 0).all() and is_given.all():
         matrix = without_logs(matrix)
-    if _is_cut(is_given):  # weights of other words are not known
+    if _is_cut(is_given, matrix):  # weights of other words are not known
         order = [sorted(each, key=lambda term: -each[term]) for each in topics.values()]
         return DescribedTopics.from_words(order)
     return DescribedTopics.from_weights(matrix, vocabulary)
 
 
-def _is_cut(is_given: Floats) -> bool:
+def _is_cut(is_given: Bools, matrix: Floats) -> bool:
     """Whether the rows are a few top words of each topic, and not all that have weight.
 
-    Then every topic has equally many words, and some words are not in all topics.
+    Then some words are not in all topics; and every topic has equally many words, or weights that
+    are less than probabilities, as where words of equal weight are all kept.
     """
-    sizes = is_given.sum(axis=1)
-    return not is_given.all() and len(set(sizes.tolist())) == 1
+    sizes, sums = is_given.sum(axis=1), matrix.sum(axis=1)
+    is_part = bool((matrix >= 0).all() and (sums < MIN_WHOLE).all())
+    return not is_given.all() and (len(set(sizes.tolist())) == 1 or is_part)
 
 
 def _cells(table: Table, topic: int | None, cell: int) -> list[list[str]]:

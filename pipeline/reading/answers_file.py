@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+MAX_NAME = 80  # Characters of a reader's name
+MAX_SECONDS = 1e7  # of an answer
+
 ANSWERS: Final = "wikitopics reading test answers"
 
 
@@ -68,7 +71,7 @@ def _read(path: Path, test: ReadingTest) -> ReaderAnswers:
             f"{path}: answers to test {content.get('test')}, not to that of the key, {test.id}"
         )
     reader = content.get("reader")
-    if not isinstance(reader, str) or not reader:
+    if not isinstance(reader, str) or not (reader.isprintable() and 0 < len(reader) <= MAX_NAME):
         raise CorpusFormatError(f"{path}: damaged answers: reader is {reader!r}")
     rows = content.get("answers")
     if not isinstance(rows, list) or not rows:
@@ -82,7 +85,8 @@ def _read(path: Path, test: ReadingTest) -> ReaderAnswers:
             raise CorpusFormatError(f"{path}: question {row['question']} is answered twice")
         options[question] = option
         took = row.get("seconds")
-        is_time = isinstance(took, int | float) and not isinstance(took, bool) and took >= 0
+        is_time = isinstance(took, int | float) and not isinstance(took, bool)
+        is_time = is_time and 0 <= took < MAX_SECONDS
         seconds += took if is_time else math.nan
     return ReaderAnswers(reader, options, seconds)
 

@@ -83,7 +83,9 @@ def _of_file(path: str, names: Sequence[tuple[str, ...]]) -> list[str | None]:
         raise table.error(1, "expected two columns, id and label, found one")
     known = place_of(header, ID), place_of(header, LABEL)
     id_column, label_column = known[0] or 0, known[1] if known[1] is not None else 1
-    if label_column == id_column:
+    if label_column == id_column and known[0] is None:
+        id_column = 1 - label_column
+    elif label_column == id_column:
         label_column = 1 - id_column
     label_of: dict[str, str] = {}
     for row in islice(table.rows(), int(known != (None, None)), None):

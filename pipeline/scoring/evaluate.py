@@ -158,6 +158,9 @@ def _result(scores: Scores) -> dict[str, Any]:
 
 def check_settings(settings: EvaluateSettings, names: Sequence[str]) -> None:
     """Raise UsageError if a setting has no meaning, or a model is named twice."""
+    for option in ("labels", "reference") if not settings.measures else ():
+        if getattr(settings, option):
+            raise UsageError(f"--{option} is for --measures: add it, or leave --{option} out")
     check_least(settings, samples=1, temperatures=2)
     check_seed(settings.seed)
     if settings.target_se is not None and not 0 < settings.target_se < math.inf:

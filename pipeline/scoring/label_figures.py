@@ -16,6 +16,7 @@ from evaluation.topics.labels import (
     cluster_agreement,
     label_folds,
 )
+from models.described.document_shares import only_number_rows
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
 from pipeline.runs.any_model import AnyModel
@@ -98,7 +99,8 @@ def shares_of(
     """Return shares (D, K) of topics in the documents, whether each has them, and else why not.
 
     Models of documents infer them. Others have those that they were saved with, by the ids of
-    documents; without ids by their order, if there are as many.
+    documents; without ids, or where these only number rows and not all documents have one, by their
+    order, if there are as many.
     """
     n_docs = corpus.n_docs
     likely, described = model.likely, model.described
@@ -109,7 +111,12 @@ def shares_of(
     none = np.zeros(n_docs, dtype=bool)
     if described.doc_topic is None:
         return None, none, "no shares of topics in documents: give MODEL,SHARES"
-    if described.doc_ids is None:
+    rows = none.astype(np.int64) - 1
+    if described.doc_ids is not None:
+        row_of = {each: d for d, each in enumerate(described.doc_ids)}
+        rows = np.array([next((row_of[n] for n in some if n in row_of), -1) for some in names])
+    # Numbers of rows that are not ids of all documents are no ids.
+    if described.doc_ids is None or (only_number_rows(described.doc_ids) and (rows < 0).any()):
         if len(described.doc_topic) == n_docs:
             return described.doc_topic, np.ones(n_docs, dtype=bool), ""
         return (
@@ -120,8 +127,6 @@ def shares_of(
                 "scored: give ids"
             ),
         )
-    row_of = {each: d for d, each in enumerate(described.doc_ids)}
-    rows = np.array([next((row_of[n] for n in some if n in row_of), -1) for some in names])
     shares = np.zeros((n_docs, described.n_topics))
     shares[rows >= 0] = described.doc_topic[rows[rows >= 0]]
     return shares, rows >= 0, ""

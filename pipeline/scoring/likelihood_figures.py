@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from corpora.errors import CorpusFormatError
 from evaluation import LikelihoodEstimate, ZeroProbabilityError
 from evaluation.arrays import Ints
 from evaluation.figure import Figure, figure_of
@@ -48,7 +49,11 @@ def likelihood_figures(
     if settings.method is None:
         settings = replace(settings, method=default_method(loaded))
     check_families(settings, loaded)
-    words = scored_words(loaded, documents)
+    try:
+        words = scored_words(loaded, documents)
+    except CorpusFormatError:
+        none = Figure.none("no word of the documents is known to all models")
+        return figures | dict.fromkeys([each.name for each in loaded], none), "", 0
     n_threads = effective_n_jobs(settings.threads)
     known = PartialScores(settings, [each.model for each in loaded], documents, words)
     estimates: dict[str, LikelihoodEstimate] = {}

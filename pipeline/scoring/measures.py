@@ -8,6 +8,7 @@ documents leave out the same groups of them, so that differences are paired.
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,6 +75,7 @@ def judge(settings: EvaluateSettings, names: Sequence[str]) -> Judgement:
     asked = measures_of(settings)
     check_settings(settings, names)
     check_least(settings, words=2)
+    index = _index_at(settings.reference) if settings.reference else None
     rows = judged_rows(settings, names)
     models = list({each.name: each for row in rows for each in row.members}.values())
     runs = [each.run for each in models if each.run is not None]
@@ -97,7 +99,7 @@ def judge(settings: EvaluateSettings, names: Sequence[str]) -> Judgement:
                 figures[name][LIKELIHOOD] = figure
     # Diversity falls with the number of words: it is of as many for all models.
     n_diverse = min((N_DIVERSE, *(len(w) for each in models for w in each.described.words if w)))
-    unseen = _of_topics(settings, asked, models, documents, group_of, n_diverse, figures)
+    unseen = _of_topics(settings, asked, models, documents, group_of, index, n_diverse, figures)
     if "labels" in asked:
         labelled = _labelled(settings, models, runs, documents, group_of)
         for name, own in labelled.by_model.items():
@@ -157,12 +159,22 @@ def measures_of(settings: EvaluateSettings) -> tuple[str, ...]:
     return tuple(each for each in MEASURES if each in asked)
 
 
+def _index_at(path: str) -> ReferenceIndex:
+    """Open an index before anything is scored."""
+    if not Path(path).is_file():
+        raise UsageError(
+            f"--reference {path}: there is no such file; `python -m pipeline index` makes one"
+        )
+    return ReferenceIndex.open(path)
+
+
 def _of_topics(
     settings: EvaluateSettings,
     asked: Sequence[str],
     models: Sequence[AnyModel],
     documents: HeldOut,
     group_of: Ints,
+    index: ReferenceIndex | None,
     n_diverse: int,
     figures: dict[str, dict[str, Figure]],
 ) -> dict[str, float]:
@@ -171,14 +183,15 @@ def _of_topics(
     Return the share of pairs of top words that are in no window, by model, if they were counted.
     """
     unseen = {}
-    corpus: Corpus | ReferenceIndex = documents.corpus
-    if settings.reference and "coherence" in asked:
-        corpus = ReferenceIndex.open(settings.reference)
+    corpus: Corpus | ReferenceIndex = documents.corpus if index is None else index
     for each in models:
         own, topics = figures[each.name], each.described
         if "coherence" in asked:
             counted = word_coherence(topics.words, corpus, group_of, COHERENCE, settings.words)
             own[COHERENCE], unseen[each.name] = counted.figure, counted.unseen_pairs
+            if counted.why_no_error:
+                what = (each.name, COHERENCE, counted.why_no_error)
+                logger.warning("%s: %s has no standard error: %s", *what)
         if "diversity" in asked:
             own["diversity"] = word_diversity(topics.words, n_diverse)
         if "exclusivity" in asked:

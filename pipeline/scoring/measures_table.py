@@ -11,7 +11,7 @@ FEW_KNOWN = 0.5  # Share of known words below which a warning is printed
 SHOWN = 28  # Characters of a name of a model in the table
 MEANINGS = {
     "nats a word": "held-out likelihood, the lower the better; perplexity is its exponential",
-    "c_npmi": "coherence of top words in {coherence_in}, from -1 to 1",
+    "c_npmi": "coherence of top words in {coherence_in}, from -1 to 1; ± over its documents",
     "diversity": "share of distinct words among the {diversity_words} top words of all topics",
     "exclusivity": "mean share of a topic in its top words, all topics alike",
     "cosine": "mean largest cosine of a topic with one of another model",
@@ -31,8 +31,11 @@ def print_measures(result: dict[str, Any]) -> None:
     measures = list(dict.fromkeys(m for row in rows for m in row["figures"]))
     print(f"{_number(result['documents'], 'document')} of {result['scored']}, ", end="")
     method = result["method"]
+    left_out = result["left_out"]
     scored = f"{method} of {result['tokens_scored']:,} tokens; " if method else ""
     print(f"{scored}± is a standard error, over documents in {result['groups']} groups")
+    if left_out:
+        print(f"left out: {_number(left_out, 'document')} that a run was trained with")
     if result["labels"]:
         n_labelled = _number(result["labelled_documents"], "document")
         print(f"labels: {n_labelled} with {result['labels']} labels")

@@ -60,6 +60,7 @@ def build_index(
         lengths, starts = [np.zeros(0, np.uint8)], [np.zeros(0, bool)]
         n_docs = 0
         for each in words:
+            _check_words(each, len(vocabulary))
             parts.add(each.word_of)
             lengths.append(encode_numbers(each.lengths))
             starts.append(each.starts_article)
@@ -84,6 +85,17 @@ def build_index(
                 "n_positions": parts.n_positions,
             }
             file.finish({**numbers, "about": about or {}})
+
+
+def _check_words(words: RunningWords, n_words: int) -> None:
+    """Raise ValueError if a word is not in the vocabulary, or lengths are not those of documents."""
+    if words.lengths.sum() != len(words.word_of):
+        raise ValueError(
+            f"lengths of documents add up to {words.lengths.sum():,}, and there are "
+            f"{len(words.word_of):,} tokens"
+        )
+    if len(words.word_of) and not -1 <= words.word_of.min() <= words.word_of.max() < n_words:
+        raise ValueError(f"words must be numbers below {n_words:,}, or -1 if they are not counted")
 
 
 class _Parts:

@@ -74,7 +74,7 @@ class ReferenceIndex:
             return _read(cls, file, checked=checked)
         except CorpusFormatError:
             raise
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise CorpusFormatError(f"{path} is not an index: {error}") from error
 
     @property
@@ -210,6 +210,9 @@ def _read(kind: type[ReferenceIndex], file: Sections, *, checked: bool) -> Refer
         len(vocabulary) != n_words
         or not all(isinstance(word, str) for word in vocabulary)
         or len(checks) != CHECK_BYTES * n_words
+        or len(file.section("article_starts")) != (n_docs + 7) // 8
+        or (np.diff(word_start) < 0).any()
+        or (np.diff(doc_start) < 0).any()
         or word_start[-1] != len(postings)
         or doc_start[-1] != header["n_positions"]
         or (n_docs and not starts[0])

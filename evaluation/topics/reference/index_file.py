@@ -97,7 +97,7 @@ class Sections:
         try:
             header: dict[str, Any] = json.loads(raw)
             found, version = header["format"], int(header["version"])
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise CorpusFormatError(f"{path} is not an index: {error}") from error
         if found != FORMAT:
             raise CorpusFormatError(f"{path} is not an index but a {found!r}")
@@ -116,7 +116,7 @@ class Sections:
         try:
             about = self.header["sections"][name]
             offset, n_bytes, digest = int(about["offset"]), int(about["bytes"]), about.get("sha256")
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise CorpusFormatError(f"{self.path} is not an index: no section {name}") from error
         if offset < START.size or n_bytes < 0 or offset + n_bytes > len(self._data):
             raise CorpusFormatError(f"{self.path} is not an index: {name} lies outside of it")

@@ -50,6 +50,8 @@ def encode_numbers(numbers: NDArray[Any]) -> Bytes:
 
 def decode_numbers(data: Bytes, n: int) -> Ints:
     """Return `n` numbers from LEB128; ValueError if it has more or fewer, or too large ones."""
+    if not 0 <= n <= len(data):
+        raise ValueError(f"{len(data)} bytes cannot hold {n} numbers")
     numbers = np.empty(n, dtype=np.int64)
     if _read_numbers(read_only(data), numbers) != len(data):
         raise ValueError(f"the bytes do not hold {n} numbers")

@@ -14,7 +14,7 @@ def test_by_hand():
     assert diversity(TOPICS, 25) == pytest.approx(4 / 8)  # all there are
     assert exclusivity(TOPICS, 2) == pytest.approx([(1 + 0.3 / 0.4) / 2, (1 + 0.3 / 0.5) / 2])
     topics = LDATopics(np.array([[1.0, 0.0], [1.0, 0.0]]), np.ones(2))
-    assert exclusivity(topics, 2).tolist() == [0.25, 0.25]
+    assert exclusivity(topics, 2).tolist() == [0.5, 0.5]  # of the one word with weight
 
 
 @given(st.integers(1, 8), st.integers(1, 30), st.integers(0, 99))

@@ -65,3 +65,10 @@ def test_diversity_is_that_of_weights_and_its_replicates_leave_topics_out():
     middle = np.mean(without)
     assert figure.error == pytest.approx(np.sqrt(3 / 4 * np.sum((without - middle) ** 2)))
     assert not word_diversity([[], []]).is_known
+
+
+def test_a_difference_without_variance_is_no_certainty():
+    same, other = (word_diversity(lists, 2) for lists in (["ab", "ab"], ["ab", "cd"]))
+    assert (same.value, other.value) == (0.5, 1.0)
+    assert np.isnan(same.minus(other).p_value)
+    assert same.minus(same).p_value == 1.0

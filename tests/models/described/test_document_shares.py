@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import CorpusFormatError
-from models.described.document_shares import read_document_shares
+from models.described.document_shares import only_number_rows, read_document_shares
 
 SHARES = np.array([[0.75, 0.25], [0.5, 0.5], [0.0, 1.0]])
 
@@ -38,12 +38,19 @@ def test_shares_with_ids(tmp_path, text):
         ".75 .25\n.5 .5\n0 1\n",
     ],
 )
-def test_ids_that_number_rows_are_none(tmp_path, text):
+def test_ids_may_only_number_rows(tmp_path, text):
     path = tmp_path / "shares.csv"
     path.write_text(text)
     shares, ids = read_document_shares(path, 2)
-    assert ids is None
+    assert ids is None or only_number_rows(ids)
     assert shares == pytest.approx(SHARES)
+
+
+def test_a_document_that_is_there_twice_is_named(tmp_path):
+    path = tmp_path / "shares.csv"
+    path.write_text("id,topic_0,topic_1\nx,.75,.25\ny,.5,.5\nx,0,1\n")
+    with pytest.raises(CorpusFormatError, match="document 'x' is there twice"):
+        read_document_shares(path, 2)
 
 
 def test_clusters_are_shares_of_one_and_outliers_of_nothing(tmp_path):

@@ -234,12 +234,16 @@ def test_evaluate_counts_in_a_reference(indexed_once):
     index = ReferenceIndex.open(directory / "articles.index")
     expected = coherence(model.topics, index, n_words=4, vocabulary=model.vocabulary)
     assert figure["value"] == pytest.approx(expected.mean)
-    assert figure["standard_error"] == pytest.approx(expected.by_document.mean.raw_error)
+    assert figure["standard_error"] == pytest.approx(expected.by_document.standard_error)
     assert result["coherence_in"] == "articles.index"
     assert "top words in articles.index" in call(*in_index, cwd=directory).succeeded().out
     message = "--reference is for the measure coherence"
     refused(2, message, *in_index, "--measures", "diversity", cwd=directory)
-    refused(3, "none.index", *argv, "--reference", "none.index", cwd=directory)
+    refused(
+        2, "none.index: there is no such file", *argv, "--reference", "none.index", cwd=directory
+    )
+    message = "--reference is for --measures"
+    refused(2, message, "evaluate", "tiny", "--reference", "articles.index", cwd=directory)
 
 
 @pytest.mark.slow

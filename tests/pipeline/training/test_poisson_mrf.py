@@ -273,10 +273,7 @@ def test_no_method_in_common(small):
         outcome = call("evaluate", "lda.npz", "same-mixture.npz", "--counts", "docs", cwd=small)
     assert outcome.code == 2
     assert "; same-mixture.npz has best-split" in outcome.error
-    assert (
-        "lda.npz has annealed-importance-sampling, annealing-from-mean, "
-        in outcome.error
-    )
+    assert "lda.npz has annealed-importance-sampling, annealing-from-mean, " in outcome.error
 
 
 @pytest.fixture
