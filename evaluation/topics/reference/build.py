@@ -88,7 +88,7 @@ def build_index(
 
 
 def _check_words(words: RunningWords, n_words: int) -> None:
-    """Raise ValueError if a word is not in the vocabulary, or lengths are not those of documents."""
+    """Raise ValueError if a word has no number below `n_words`, or lengths do not add up."""
     if words.lengths.sum() != len(words.word_of):
         raise ValueError(
             f"lengths of documents add up to {words.lengths.sum():,}, and there are "
