@@ -15,6 +15,7 @@ def test_the_file_has_short_texts_with_ids_and_years(tmp_path):
     assert {len(row["text"].split(" and the ")) for row in rows} == {12}
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_all_processes_at_one_time():
     keep = "data = b'x' * 200_000_000; import time; time.sleep(2)"
     two = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {keep!r}])"

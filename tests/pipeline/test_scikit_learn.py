@@ -75,6 +75,7 @@ def test_grid_search_takes_the_number_that_predicts_held_out_words_best(texts, s
     assert search.best_score_ == pytest.approx(expected.mean(axis=1).max())
 
 
+@pytest.mark.slow
 def test_processes_and_a_cache_change_no_score(texts, search, tmp_path):
     several = {"n_jobs": 2, "estimator__lemmavectorizer__n_jobs": 2}
     for settings in (several, {"estimator": make(memory=str(tmp_path))}):

@@ -348,6 +348,7 @@ def test_select_takes_an_input(here, given):
     assert changed.result == first.result
 
 
+@pytest.mark.slow
 def test_reports_say_what_is_not_there(trained):
     call("report", "texts", cwd=trained).succeeded()
     page = (trained / "runs" / "texts" / "report.html").read_text()

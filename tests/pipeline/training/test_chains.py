@@ -59,6 +59,7 @@ def test_topics_say_in_how_many_chains_each_is_found_again(three):
     assert "found again" not in call("topics", "tiny", cwd=three).out
 
 
+@pytest.mark.slow
 def test_the_report_has_a_column_of_them(three):
     argv = ("--scored", 0, "--documents", 0, "--page-only", "--threads", 1)
     for run in ("three", "tiny"):
@@ -69,6 +70,7 @@ def test_the_report_has_a_column_of_them(three):
     assert "Found again" not in other
 
 
+@pytest.mark.slow
 def test_threads_change_no_bit(three):
     call("train", "--run", "more", *CHAINS, "--threads", 4, cwd=three).succeeded()
     assert model_of(three, "more") == model_of(three, "three")
