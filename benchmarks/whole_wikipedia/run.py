@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.whole_wikipedia.pages import WIKI_FOLDER, make_pages
 from benchmarks.whole_wikipedia.server import folder_server
-from benchmarks.whole_wikipedia.watch import Stage, Watch, disk_of
+from benchmarks.whole_wikipedia.watch import EVERY_SECONDS, Stage, Watch, disk_of
 from corpora import ArticleStore, Corpus, split
 from corpora.files import atomic_write_text
 from pipeline.runs.run_directory import RunDirectory
@@ -34,6 +34,8 @@ SWEEPS = 100
 KILL_AFTER = {"bigrams": 3.0, "vocabulary": 3.0, "counts": 3.0, "evaluate": 3.0, "report": 3.0}
 KILL_AFTER_OTHERS = 45.0
 """Seconds of a stage. Checkpoints of training are 30 seconds apart."""
+PAGES_A_LOOK = 100_000
+"""Pages above which looks at the processes and the store become rarer, as each takes longer."""
 LINEAR = ("download", "text", "bigrams", "vocabulary", "counts", "training", "evaluate")
 """Stages that take as much time for each article, however many there are."""
 
@@ -105,7 +107,7 @@ def straight_through(
     known = json.loads(folder.results.read_text()) if folder.results.exists() else {}
     done, disk = set(known.get("done", ())), known.get("disk", {})
     stages = {name: Stage(**values) for name, values in known.get("stages", {}).items()}
-    watch = Watch(stages)
+    watch = Watch(stages, every=EVERY_SECONDS * max(1.0, n_pages / PAGES_A_LOOK))
 
     def kill_after(name: str) -> float:
         return KILL_AFTER.get(name, KILL_AFTER_OTHERS) if kills else 0.0

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 EVERY_SECONDS = 0.2
+"""Seconds between looks at the processes; of hundreds of thousands of pages a look takes longer."""
 TICKS = os.sysconf("SC_CLK_TCK")
 MOST_SECONDS_LEFT = 60.0
 """Seconds that workers may live on after their command was killed."""
@@ -47,6 +48,7 @@ class Watch:
     """Runs commands, and books what their processes take on the stage that is under way."""
 
     stages: dict[str, Stage] = field(default_factory=dict)
+    every: float = EVERY_SECONDS  # Seconds between looks
 
     def run(
         self,
@@ -95,7 +97,7 @@ class Watch:
                 process.wait()
                 wait_for(pids)
                 return False
-            time.sleep(EVERY_SECONDS)
+            time.sleep(self.every)
         if process.returncode:
             raise SystemExit(f"{' '.join(command)} failed with {process.returncode}: see {log}")
         return True
