@@ -102,6 +102,17 @@ class Difference:
         return float(2 * stats.t.sf(abs(self.value) / self.standard_error, self.degrees))
 
 
+def holm(p_values: Sequence[float | None], level: float) -> list[bool]:
+    """Return which hypotheses are rejected at `level` by Holm's method; none without a p-value."""
+    rejected = [False] * len(p_values)
+    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None and not math.isnan(p))
+    for rank, (p, i) in enumerate(known):
+        if p > level / (len(p_values) - rank):
+            break
+        rejected[i] = True
+    return rejected
+
+
 def degrees_of(parts: Sequence[tuple[float, float]]) -> float:
     """Return the degrees of freedom of a sum of independent errors, each with its own.
 

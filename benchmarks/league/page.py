@@ -11,7 +11,7 @@ from scipy import stats
 from benchmarks.lda_trainers.table import markdown
 from benchmarks.league.cells import Cell, loaded
 from benchmarks.league.trainers import TRAINERS
-from evaluation.figure import Figure, mean_over_seeds
+from evaluation.figure import Figure, holm, mean_over_seeds
 from evaluation.topics.agreement import model_agreement
 from models import load_model
 from models.described.topics import DescribedTopics
@@ -152,17 +152,9 @@ def _best(rows: Rows, measure: str) -> set[str]:
         return set()
     sign = -1 if measure == LOWER else 1
     first = max(known, key=lambda t: sign * known[t].value)
-    p_values = sorted(
-        (known[first].minus(figure).p_value, trainer)
-        for trainer, figure in known.items()
-        if trainer != first
-    )
-    alike = {first}
-    for rank, (p, trainer) in enumerate(p_values):
-        if not p <= LEVEL / (len(p_values) - rank):
-            return alike | {t for _, t in p_values[rank:]}
-        assert trainer != first
-    return alike
+    others = [trainer for trainer in known if trainer != first]
+    worse = holm([known[first].minus(known[each]).p_value for each in others], LEVEL)
+    return {first, *(each for each, is_worse in zip(others, worse, strict=True) if not is_worse)}
 
 
 def _correlations(tables: dict[tuple[str, int], Rows]) -> str:

@@ -121,7 +121,7 @@ def _sweep(
         if uniform >= of_prior and t * of_counts > 0.0:
             k = topic[place_of(share, n_active, (uniform - of_prior) / t)]
         else:
-            k = _first_above(cumulative, u, min(uniform, of_prior * BELOW_ONE))
+            k = first_above(cumulative, u, min(uniform, of_prior * BELOW_ONE))
         if place[k] < 0:
             place[k] = n_active
             topic[n_active], n[n_active] = k, 0.0
@@ -146,7 +146,7 @@ def place_of(share: Floats, n: int, rest: float) -> int:
 
 
 @kernel
-def _first_above(cumulative: Floats, u: int, sought: float) -> int:
+def first_above(cumulative: Floats, u: int, sought: float) -> int:
     """Return the first k with cumulative[u, k] above `sought`, which is below the last."""
     low, high = 0, cumulative.shape[1] - 1
     while low < high:

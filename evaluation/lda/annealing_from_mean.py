@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evaluation.arrays import Floats, Ints, Ints32, Rng
-from evaluation.lda.annealing import BELOW_ONE
+from evaluation.lda.annealing import BELOW_ONE, first_above
 from evaluation.lda.annealing_between import log_rising
 from evaluation.lda.mean_field import N_CYCLES, independent_start, mean_field
 from evaluation.monte_carlo.by_document import Score, sampled
@@ -231,15 +231,7 @@ def _listed_place(share: Floats, rest: float) -> int:
 @kernel
 def _topic_of_rest(rest: Floats, u: int, sought: float) -> int:
     """Return the first topic whose cumulative sum in `rest` is above `sought`."""
-    k, high = 0, rest.shape[1] - 1
-    sought = min(sought, rest[u, high] * BELOW_ONE)
-    while k < high:
-        middle = (k + high) // 2
-        if rest[u, middle] > sought:
-            high = middle
-        else:
-            k = middle + 1
-    return k
+    return first_above(rest, u, min(sought, rest[u, rest.shape[1] - 1] * BELOW_ONE))
 
 
 @kernel

@@ -2,16 +2,13 @@
 
 import logging
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from corpora.files import atomic_write_text
 from evaluation.difference import METHOD, LikelihoodDifference, log_likelihood_difference
 from evaluation.methods import caveats_of, scoring_of
 from models import SavedModel, Topics
@@ -19,7 +16,7 @@ from models.families import family_of
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
 from pipeline.scoring.blocks import WordBlocks
-from pipeline.scoring.evaluate import check_settings, loaded_model, with_words
+from pipeline.scoring.evaluate import check_settings, loaded_model, with_words, write_documents
 from pipeline.scoring.score import (
     LoadedModel,
     check_possible,
@@ -182,18 +179,14 @@ def _row(name: str, found: LikelihoodDifference, articles: Sequence[str]) -> dic
 
 
 def _write_documents(path: str, documents: HeldOut, found: dict[str, LikelihoodDifference]) -> None:
-    lines = ["\t".join(COLUMNS)]
-    for name, each in found.items():
-        columns = (
+    columns = {
+        name: (
             *(each.n_tokens, each.difference, each.standard_error),
             *(each.lower, each.upper, each.effective_sample_size),
         )
-        for document, *values in zip(
-            documents.corpus.doc_ids, *(column.tolist() for column in columns), strict=True
-        ):
-            fields = (document, *map(repr, values), name)
-            lines.append("\t".join(re.sub(r"[\t\r\n]", " ", field) for field in fields))
-    atomic_write_text(Path(path), "\n".join(lines) + "\n")
+        for name, each in found.items()
+    }
+    write_documents(path, COLUMNS, documents, columns)
 
 
 def print_differences(result: dict[str, Any]) -> None:

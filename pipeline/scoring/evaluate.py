@@ -4,7 +4,7 @@ import logging
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -335,14 +335,27 @@ def _differences(by_article: dict[str, LikelihoodEstimate]) -> dict[str, Any]:
 def _write_documents(
     path: str, documents: HeldOut, estimates: dict[str, LikelihoodEstimate]
 ) -> None:
-    lines = ["\t".join(COLUMNS)]
-    for name, estimate in estimates.items():
-        columns = (
+    columns = {
+        name: (
             *(estimate.n_tokens, estimate.log_likelihood, estimate.standard_error),
             *(estimate.effective_sample_size, estimate.n_samples),
         )
+        for name, estimate in estimates.items()
+    }
+    write_documents(path, COLUMNS, documents, columns)
+
+
+def write_documents(
+    path: str,
+    head: Sequence[str],
+    documents: HeldOut,
+    columns: Mapping[str, Sequence[NDArray[Any]]],
+) -> None:
+    """Write a tab-separated line for each document and name: id, columns (D,), and the name."""
+    lines = ["\t".join(head)]
+    for name, of_name in columns.items():
         for document, *values in zip(
-            documents.corpus.doc_ids, *(column.tolist() for column in columns), strict=True
+            documents.corpus.doc_ids, *(column.tolist() for column in of_name), strict=True
         ):
             fields = (document, *map(repr, values), name)
             lines.append("\t".join(re.sub(r"[\t\r\n]", " ", field) for field in fields))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from evaluation.figure import Figure
+from evaluation.figure import Figure, holm
 from pipeline.scoring.measures import LOWER_IS_BETTER, STABILITY, Judgement, judge
 from pipeline.scoring.score import or_none
 from pipeline.settings import EvaluateSettings
@@ -89,18 +89,7 @@ def _comparison(found: Judgement, measure: str) -> dict[str, Any] | None:
                 "p_value": or_none(difference.p_value),
             }
         )
-    told = _holm([row["p_value"] for row in against])
+    told = holm([row["p_value"] for row in against], LEVEL)
     for row, is_told in zip(against, told, strict=True):
         row["told_apart"] = is_told
     return {"best": best, "better": "low" if is_lower else "high", "against": against}
-
-
-def _holm(p_values: Sequence[float | None]) -> list[bool]:
-    """Return which hypotheses are rejected at `LEVEL` by Holm's method; none without a p-value."""
-    rejected = [False] * len(p_values)
-    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
-    for rank, (p, i) in enumerate(known):
-        if p > LEVEL / (len(p_values) - rank):
-            break
-        rejected[i] = True
-    return rejected

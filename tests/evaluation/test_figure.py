@@ -10,6 +10,7 @@ from evaluation.figure import (
     Figure,
     figure_of,
     groups_of,
+    holm,
     jackknife,
     mean_figure,
     mean_over_seeds,
@@ -104,3 +105,9 @@ def test_groups_are_balanced_and_hold_articles_together():
     assert len(groups_of([])) == 0
     with pytest.raises(ValueError, match="n_groups"):
         groups_of(articles, 1)
+
+
+def test_holms_method_stops_at_the_first_that_is_not_rejected():
+    assert holm([0.01, 0.04, 0.02], 0.05) == [True, True, True]
+    assert holm([0.001, 0.04, 0.03], 0.05) == [True, False, False]
+    assert holm([None, 0.001, np.nan], 0.05) == [False, True, False]

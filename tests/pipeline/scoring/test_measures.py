@@ -8,7 +8,6 @@ import pytest
 from corpora import Corpus
 from evaluation import coherence
 from models import load_model
-from pipeline.scoring.measures_result import _holm
 from tests.pipeline.scoring.support import load_documents
 from tests.pipeline.support import call
 
@@ -173,9 +172,3 @@ def test_one_document_and_one_topic(judged):
     result = call("evaluate", *argv, "--threads", 1, "--json", cwd=judged).succeeded().result
     assert figures(result, "model.npz")["nats a word"]["standard_error"] is None
     call("evaluate", *argv, "--threads", 1, cwd=judged).succeeded()
-
-
-def test_holms_method_stops_at_the_first_that_is_not_rejected():
-    assert _holm([0.01, 0.04, 0.02]) == [True, True, True]
-    assert _holm([0.001, 0.04, 0.03]) == [True, False, False]
-    assert _holm([None, 0.001]) == [False, True]
