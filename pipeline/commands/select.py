@@ -67,7 +67,7 @@ def print_selection(result: dict[str, Any]) -> None:
         f"{window}"
     )
     if result["reference"] is not None:
-        print("± of coherence: s.e. over the reference's articles; none where few windows bias it")
+        print("± of coherence: s.e. over the reference's articles; none where it cannot be trusted")
     print(result["recommendation"])
     print(f"{result['path']}: table, plot and runs; `python -m pipeline topics {result['run']}`")
 

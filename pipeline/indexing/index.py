@@ -91,7 +91,9 @@ def _target(settings: IndexSettings) -> Path:
         target = Path(settings.output)
     else:
         name = settings.input.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
-        target = Path(f"{name.partition('.')[0] or 'articles'}.index")
+        is_folder = Path(settings.input).is_dir()  # whose dots are part of its name
+        name = name if is_folder else name.partition(".")[0]
+        target = Path(f"{name or 'articles'}.index")
     if target.is_dir():
         raise UsageError(f"--output {target} is a folder: name a file")
     return target

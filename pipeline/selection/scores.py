@@ -253,12 +253,14 @@ def _coherence_entry(scores: Sequence[RunScore], measure: str) -> dict[str, Any]
     found = [score.coherences[measure] for score in scores]
     errors = [each.standard_error for each in found]
     over_documents = [each.by_document.standard_error for each in found]
+    reasons = (each.by_document.mean.why_none for each in found)
     return {
         "mean": or_none(float(np.mean([each.mean for each in found]))),
         "standard_error": or_none(float(np.sqrt(np.mean(np.square(errors))))),
         "standard_error_over_documents": or_none(
             float(np.sqrt(np.mean(np.square(over_documents))))
         ),
+        "why_no_standard_error_over_documents": next(filter(None, reasons), None),
         "window": found[0].window,
         "window_size": found[0].window_size,
     }

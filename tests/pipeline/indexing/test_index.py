@@ -261,6 +261,8 @@ def test_select_counts_in_a_reference(indexed):
         assert row["c_v"]["mean"] == pytest.approx(found.mean)
         error = found.by_document.standard_error
         given = row["c_v"]["standard_error_over_documents"]
+        why = row["c_v"]["why_no_standard_error_over_documents"]
+        assert (why is None) == (given is not None)
         assert given == (None if np.isnan(error) else pytest.approx(error))
         assert row["c_v"]["window"] == "sliding"
     plain = call(*argv, cwd=indexed).succeeded().out.splitlines()
