@@ -23,7 +23,6 @@ from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePa
 from evaluation.allocation.simulate import draw
 from evaluation.arrays import Floats, Ints32
 from evaluation.monte_carlo.log_mean import log_mean_of
-from models.allocation.annealing.block_moves import Blocks, blocks_of
 from models.allocation.annealing.path import path_of
 from models.allocation.annealing.population import (
     Population,
@@ -34,6 +33,7 @@ from models.allocation.annealing.population import (
     population_bytes,
     start,
 )
+from models.allocation.annealing.sweep import Moves, moves_of
 from models.allocation.annealing.token_moves import log_probability_independent
 from models.allocation.annealing.urn import Urn, count, urn_of
 from models.allocation.cell_counts import MISSING, CellCounts
@@ -82,7 +82,7 @@ class _Annealing:
 
     plan: InferencePlan
     urn: Urn
-    blocks: Blocks
+    moves: Moves
     path: Floats
     constant: float
 
@@ -91,11 +91,12 @@ class _Annealing:
         cls, model: AllocationModel, observed: CellCounts, n_sweeps: int, seed: int
     ) -> "_Annealing":
         plan = plan_of(model, observed)
-        urn, blocks = urn_of(plan), blocks_of(plan)
+        urn = urn_of(plan)
+        moves = moves_of(plan, urn)
         weights = np.zeros(int(urn.n_values.max()))
         constant = log_of_counts(model, observed) + log_probability_independent(urn, weights)
-        path = path_of(urn, blocks, n_sweeps, np.random.default_rng([seed, 0, PILOT]))
-        return cls(plan, urn, blocks, path, constant)
+        path = path_of(urn, moves, n_sweeps, np.random.default_rng([seed, 0, PILOT]))
+        return cls(plan, urn, moves, path, constant)
 
 
 def annealed(
@@ -152,10 +153,10 @@ def bracket_marginal(
 
     def work(first: int, last: int) -> None:
         for n in range(first, last):
-            population = new_population(setup.urn, 1)
+            population = new_population(setup.urn, setup.moves, 1)
             _fill(setup.urn, population, ends[n])
             rng = np.random.default_rng([seed, n, BACK])
-            anneal_back(setup.urn, setup.blocks, population, setup.path, rng)
+            anneal_back(setup.urn, setup.moves, population, setup.path, rng)
             logs[n] = population.log_weight[0]
 
     for_blocks(work, n_repeats, 1, min(effective_n_jobs(n_jobs), n_repeats))
@@ -219,14 +220,14 @@ def _forward(
     def work(first: int, last: int) -> None:
         for repeat in range(first, last):
             rng = np.random.default_rng([seed, repeat])
-            population = new_population(setup.urn, n_particles)
+            population = new_population(setup.urn, setup.moves, n_particles)
             record = np.zeros((n_steps, 2))
             start(setup.urn, population, rng)
             for step in range(0, n_steps, STEPS_A_CALL):
                 stop = min(step + STEPS_A_CALL, n_steps)
                 repeats[repeat] += anneal(
                     setup.urn,
-                    setup.blocks,
+                    setup.moves,
                     population,
                     setup.path,
                     step,

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from models.allocation.annealing.block_moves import Blocks
 from models.allocation.annealing.population import anneal, new_population, start
+from models.allocation.annealing.sweep import Moves
 from models.allocation.annealing.urn import Urn, log_probability
 from models.arrays import Floats, Ints
 
@@ -25,15 +25,15 @@ LEAST = -60.0  # log ρ below which the first step never ends
 LEAST_SHARE = 0.1  # of an even share, that each stretch gets at least
 
 
-def path_of(urn: Urn, blocks: Blocks, n_steps: int, rng: np.random.Generator) -> Floats:
+def path_of(urn: Urn, moves: Moves, n_steps: int, rng: np.random.Generator) -> Floats:
     """Return the reinforcements (n + 1,) of about `n_steps` steps, from 0 to 1."""
-    first = _first_log(urn, rng)
+    first = _first_log(urn, moves, rng)
     if first >= 0.0 or n_steps < 2:
         return np.array([0.0, 1.0])
     n_stretches = max(1, min(N_STRETCHES, n_steps // 2))
     edges = np.linspace(first, 0.0, n_stretches + 1)
     of_pilot = np.full(n_stretches, max(1, round(PILOT_SHARE * n_steps / n_stretches)))
-    variance = _variances(urn, blocks, edges, of_pilot, rng)
+    variance = _variances(urn, moves, edges, of_pilot, rng)
     share = np.sqrt(variance * of_pilot)
     share = np.convolve(np.pad(share, 1, mode="edge"), [0.25, 0.5, 0.25], "valid")
     total = share.sum()
@@ -54,9 +54,9 @@ def _path(edges: Floats, steps: Ints) -> Floats:
     return path
 
 
-def _first_log(urn: Urn, rng: np.random.Generator) -> float:
+def _first_log(urn: Urn, moves: Moves, rng: np.random.Generator) -> float:
     """Return log ρ at which log-weights of independent tokens have the variance wanted."""
-    population = new_population(urn, 4 * N_CHAINS)
+    population = new_population(urn, moves, 4 * N_CHAINS)
     start(urn, population, rng)
     base = np.array([log_probability(urn, each, 0.0) for each in population.counts])
     low, high = LEAST, 0.0
@@ -78,19 +78,19 @@ def _first_log(urn: Urn, rng: np.random.Generator) -> float:
 
 
 def _variances(
-    urn: Urn, blocks: Blocks, edges: Floats, steps: Ints, rng: np.random.Generator
+    urn: Urn, moves: Moves, edges: Floats, steps: Ints, rng: np.random.Generator
 ) -> Floats:
     """Return the variance over chains of the log-weights that each stretch gives."""
     path = _path(edges, steps)
-    population = new_population(urn, N_CHAINS)
+    population = new_population(urn, moves, N_CHAINS)
     start(urn, population, rng)
     record = np.zeros((len(path) - 1, 2))
     stop = 1
-    anneal(urn, blocks, population, path, 0, stop, 0.0, record, rng)
+    anneal(urn, moves, population, path, 0, stop, 0.0, record, rng)
     found = np.zeros(len(steps))
     for n, of_stretch in enumerate(steps):
         before = population.log_weight.copy()
-        anneal(urn, blocks, population, path, stop, stop + of_stretch, 0.0, record, rng)
+        anneal(urn, moves, population, path, stop, stop + of_stretch, 0.0, record, rng)
         found[n] = (population.log_weight - before).var(ddof=1)
         stop += of_stretch
     return found

@@ -5,19 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.allocation.annealing.block_moves import Blocks, move_block
-from models.allocation.annealing.token_moves import (
-    draw_independent,
-    resample_tokens,
-    split_cell,
-)
+from models.allocation.annealing.fiber_moves import products_bytes
+from models.allocation.annealing.sweep import Moves, Scratch, scratch_for, sweep
+from models.allocation.annealing.token_moves import draw_independent
 from models.allocation.annealing.urn import Urn, log_probability
 from models.allocation.inference_plan import InferencePlan
 from models.allocation.particles.resampling import SYSTEMATIC, assign_slots, draw_children
 from models.arrays import Floats, Ints32
 from models.kernel import kernel
-
-EVERY = 4  # Sweeps in which each block is visited once
 
 
 class Population(NamedTuple):
@@ -27,29 +22,22 @@ class Population(NamedTuple):
     values: Ints32  # (P, T), joint value of each token
     log_weight: Floats  # (P,)
     founder: Ints32  # (P,), initial particle that each descends from
-    weights: Floats  # (most joint values or tokens of a cell + 1,), scratch as all that follows
-    later: Floats
-    chosen: Ints32  # (T,)
-    spare: Ints32  # (T,)
+    scratch: Scratch
     share: Floats  # (P,)
     rest: Floats  # (P,)
     children: Ints32  # (P,)
     ancestor: Ints32  # (P,)
 
 
-def new_population(urn: Urn, n_particles: int) -> Population:
+def new_population(urn: Urn, moves: Moves, n_particles: int) -> Population:
     """Return particles without tokens."""
     n_tokens = int(urn.cell_start[-1])
-    most = int(max(urn.n_values.max(), np.diff(urn.cell_start).max(initial=0) + 1))
     return Population(
         counts=np.zeros((n_particles, len(urn.alpha))),
         values=np.zeros((n_particles, n_tokens), dtype=np.int32),
         log_weight=np.zeros(n_particles),
         founder=np.arange(n_particles, dtype=np.int32),
-        weights=np.zeros(most),
-        later=np.zeros(most),
-        chosen=np.zeros(n_tokens, dtype=np.int32),
-        spare=np.zeros(n_tokens, dtype=np.int32),
+        scratch=scratch_for(urn, moves),
         share=np.zeros(n_particles),
         rest=np.zeros(n_particles),
         children=np.zeros(n_particles, dtype=np.int32),
@@ -58,81 +46,26 @@ def new_population(urn: Urn, n_particles: int) -> Population:
 
 
 def population_bytes(plan: InferencePlan, n_particles: int) -> int:
-    """Return the memory that a population takes, and the blocks."""
+    """Return the memory that a population takes, and blocks and fibers, at most."""
     n_tokens = plan.observed.n_tokens
     n_blocks = 1 + sum(table.n_uses for table in plan.dynamic)
-    return n_particles * (8 * plan.n_state + 4 * n_tokens + 28) + n_tokens * (12 + 4 * n_blocks)
+    shared = n_tokens * (12 + 4 * n_blocks) + products_bytes(plan)
+    return n_particles * (8 * plan.n_state + 4 * n_tokens + 28) + shared
 
 
 @kernel
 def start(urn: Urn, population: Population, rng: np.random.Generator) -> None:
     """Draw all particles without reinforcement."""
     for p in range(population.counts.shape[0]):
-        draw_independent(urn, population.counts[p], population.values[p], population.weights, rng)
-
-
-@kernel
-def sweep(
-    urn: Urn,
-    blocks: Blocks,
-    population: Population,
-    p: int,
-    rho: float,
-    turn: int,
-    is_reverse: bool,
-    rng: np.random.Generator,
-) -> None:
-    """Visit all cells, then every `EVERY`-th block, those of the `turn`; in reverse the other way
-    round.
-    """
-    counts, values = population.counts[p], population.values[p]
-    n_cells, n_blocks = urn.pattern_of.shape[0], blocks.block_start.shape[0] - 1
-    for half in range(2):
-        if (half == 1) == is_reverse:
-            for c in range(n_cells):
-                cell = n_cells - 1 - c if is_reverse else c
-                _visit_cell(urn, population, p, rho, cell, is_reverse, rng)
-        else:
-            for n in range(n_blocks):
-                block = n_blocks - 1 - n if is_reverse else n
-                if (block + turn) % EVERY != 0:
-                    continue
-                move_block(
-                    urn,
-                    blocks,
-                    counts,
-                    values,
-                    rho,
-                    block,
-                    population.chosen,
-                    population.spare,
-                    rng,
-                )
-
-
-@kernel
-def _visit_cell(
-    urn: Urn,
-    population: Population,
-    p: int,
-    rho: float,
-    cell: int,
-    is_reverse: bool,
-    rng: np.random.Generator,
-) -> None:
-    counts, values, weights = population.counts[p], population.values[p], population.weights
-    n_tokens = int(urn.cell_start[cell + 1] - urn.cell_start[cell])
-    if n_tokens > 1 and is_reverse:
-        split_cell(urn, counts, values, rho, cell, weights, population.later, rng)
-    resample_tokens(urn, counts, values, rho, cell, n_tokens, weights, rng)
-    if n_tokens > 1 and not is_reverse:
-        split_cell(urn, counts, values, rho, cell, weights, population.later, rng)
+        draw_independent(
+            urn, population.counts[p], population.values[p], population.scratch.weights, rng
+        )
 
 
 @kernel
 def anneal(
     urn: Urn,
-    blocks: Blocks,
+    moves: Moves,
     population: Population,
     path: Floats,
     first: int,
@@ -171,7 +104,8 @@ def anneal(
             _resample(population, rng)
         record[step, 1] = _n_founders(population)
         for p in range(n_particles):
-            sweep(urn, blocks, population, p, path[step + 1], step, False, rng)
+            counts, values = population.counts[p], population.values[p]
+            sweep(urn, moves, population.scratch, counts, values, path[step + 1], step, False, rng)
     return log_mean
 
 
@@ -213,7 +147,7 @@ def _n_founders(population: Population) -> int:
 @kernel
 def anneal_back(
     urn: Urn,
-    blocks: Blocks,
+    moves: Moves,
     population: Population,
     path: Floats,
     rng: np.random.Generator,
@@ -223,9 +157,9 @@ def anneal_back(
     reciprocal of the marginal as its mean.
     """
     for p in range(population.counts.shape[0]):
-        total = 0.0
+        counts, values, total = population.counts[p], population.values[p], 0.0
         for step in range(path.shape[0] - 2, -1, -1):
-            sweep(urn, blocks, population, p, path[step + 1], step, True, rng)
+            sweep(urn, moves, population.scratch, counts, values, path[step + 1], step, True, rng)
             total += log_probability(urn, population.counts[p], path[step + 1])
             total -= log_probability(urn, population.counts[p], path[step])
         population.log_weight[p] = total

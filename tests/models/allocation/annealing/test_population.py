@@ -3,8 +3,8 @@ import itertools
 import numpy as np
 import pytest
 
-from models.allocation.annealing.block_moves import blocks_of
-from models.allocation.annealing.population import new_population, start, sweep
+from models.allocation.annealing.population import new_population, start
+from models.allocation.annealing.sweep import moves_of, sweep
 from models.allocation.annealing.urn import count, log_probability, urn_of
 from models.allocation.cell_counts import CellCounts
 from models.allocation.inference_plan import plan_of
@@ -37,17 +37,19 @@ def exact_probabilities(urn, rho):
 @pytest.mark.parametrize(("rho", "is_reverse"), [(1.0, False), (0.2, True)])
 def test_sweeps_leave_the_posterior_as_it_is(name, rho, is_reverse):
     plan = plan_of(MODELS[name], CellCounts.of(X, MODELS[name]))
-    urn, blocks = urn_of(plan), blocks_of(plan)
+    urn = urn_of(plan)
+    moves = moves_of(plan, urn)
     expected = exact_probabilities(urn, rho)
     rng = np.random.default_rng(1)
-    population = new_population(urn, 1)
+    population = new_population(urn, moves, 1)
     start(urn, population, rng)
+    particle = population.counts[0], population.values[0]
     n_batches, n_sweeps = 40, 250
     likeliest = sorted(expected, key=expected.get)[-10:]
     seen = np.zeros((n_batches, len(likeliest)))
     for batch in range(n_batches):
         for turn in range(n_sweeps):
-            sweep(urn, blocks, population, 0, rho, turn, is_reverse, rng)
+            sweep(urn, moves, population.scratch, *particle, rho, turn, is_reverse, rng)
             key = population.counts[0].tobytes()
             if key in likeliest:
                 seen[batch, likeliest.index(key)] += 1 / n_sweeps
@@ -63,13 +65,15 @@ def test_sweeps_leave_the_posterior_as_it_is(name, rho, is_reverse):
 
 def test_counts_are_those_of_the_values():
     plan = plan_of(MODELS["nmf"], CellCounts.of(X, MODELS["nmf"]))
-    urn, blocks = urn_of(plan), blocks_of(plan)
+    urn = urn_of(plan)
+    moves = moves_of(plan, urn)
     rng = np.random.default_rng(0)
-    population = new_population(urn, 1)
+    population = new_population(urn, moves, 1)
     start(urn, population, rng)
+    particle = population.counts[0], population.values[0]
     cell_of = np.repeat(np.arange(len(urn.pattern_of)), np.diff(urn.cell_start))
     for turn in range(50):
-        sweep(urn, blocks, population, 0, 0.5, turn, turn % 2 == 1, rng)
+        sweep(urn, moves, population.scratch, *particle, 0.5, turn, turn % 2 == 1, rng)
         counts = np.zeros(len(urn.alpha))
         for cell, h in zip(cell_of, population.values[0], strict=True):
             count(urn, counts, int(cell), int(h), 1.0)
