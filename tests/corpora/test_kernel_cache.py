@@ -1,11 +1,8 @@
 """No kernel is taken from the cache that was compiled from other sources, or otherwise."""
 
 import ast
-import json
 import os
 import shutil
-import subprocess
-import sys
 import time
 import zipfile
 from pathlib import Path
@@ -13,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from corpora.kernel_cache import MAX_FOLDERS, MAX_WAIT, PACKAGES, kernel_sources
+from tests.fork_server import ForkServer
 
 ROOT = Path(__file__).parents[2]
 CALLED = """
@@ -43,54 +41,70 @@ print(total(np.arange(8.0)[:4], {n}), sum(total.stats.cache_hits.values()))
 
 @pytest.fixture
 def tree(tmp_path):
-    """The real modules that compile kernels, and two kernels, one of which calls the other."""
-    for package in PACKAGES:
-        (tmp_path / package).mkdir()
-        (tmp_path / package / "__init__.py").touch()
-    for name in ("models/kernel.py", "corpora/kernel_cache.py", "corpora/files.py"):
-        shutil.copy(ROOT / name, tmp_path / name)
-    (tmp_path / "models" / "called.py").write_text(CALLED)
-    (tmp_path / "evaluation" / "caller.py").write_text(CALLER)
+    fill(tmp_path)
     return tmp_path
 
 
-FORKING = """
-import json, os, sys, traceback
+def fill(folder):
+    """Write the real modules that compile kernels, and two kernels: one calls the other."""
+    for package in PACKAGES:
+        (folder / package).mkdir()
+        (folder / package / "__init__.py").touch()
+    for name in ("models/kernel.py", "corpora/kernel_cache.py", "corpora/files.py"):
+        shutil.copy(ROOT / name, folder / name)
+    (folder / "models" / "called.py").write_text(CALLED)
+    (folder / "evaluation" / "caller.py").write_text(CALLER)
+
+
+COMPILED = """
 import numba, numpy
-for line in sys.stdin:
-    folder, code, environment, output = json.loads(line)
-    child = os.fork()
-    if not child:
-        with open(output, "w") as file:
-            os.dup2(file.fileno(), 1), os.dup2(file.fileno(), 2)
-        os.environ.clear(), os.environ.update(environment), os.chdir(folder)
-        sys.path[:0] = ["", *environment.get("PYTHONPATH", "").split(os.pathsep)]
-        sys.dont_write_bytecode = True
-        numba.core.config.reload_config()
-        status = 1
-        try:
-            exec(code, {"__name__": "__main__"})
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        sys.stdout.flush(), sys.stderr.flush(), os._exit(status)
-    print(os.waitpid(child, 0)[1], flush=True)
+
+@numba.njit
+def read_at(array, i):
+    return array[i] + 1.0
+
+@numba.njit(error_model="numpy", fastmath={"contract"})
+def total(array, n):
+    total = 1.0
+    for i in range(n):
+        total += read_at(array, i)
+    return total
+
+total(numpy.arange(8.0)[:4], 4)
 """
-"""A process that has imported numba, of which each line of its input makes a new process."""
+"""What new processes begin with: numba, which has compiled something like it."""
+BEGIN = """
+import os, sys, numba
+sys.path[:0] = ["", *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+sys.dont_write_bytecode = True
+numba.core.config.reload_config()
+"""
 
 
 @pytest.fixture(scope="module", autouse=True)
-def forking():
+def _server():
     environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", FORKING], env=environment, **pipes) as process:
-        FORKED.append(process)
+    with ForkServer(COMPILED, environment) as server:
+        SERVERS.append(server)
         yield
-        FORKED.clear()
-        process.stdin.close()
+        SERVERS.clear()
 
 
-FORKED = []
+SERVERS = []
+
+
+@pytest.fixture(scope="module")
+def compiled_once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compiled")
+    fill(folder)
+    run(folder)
+    return folder
+
+
+@pytest.fixture
+def compiled(compiled_once, tmp_path):
+    """A tree with its kernels in the cache."""
+    return shutil.copytree(compiled_once, tmp_path, dirs_exist_ok=True)
 
 
 def run(folder, code=RUN, n=4, **variables):
@@ -103,13 +117,9 @@ def output_of(folder, code=RUN, n=4, **variables):
     """What a new process prints.
     Python's own cache is left out: it takes a file of the same second and size for the same.
     """
-    (process,) = FORKED
-    output = folder / "output"
-    task = (str(folder), code.format(n=n), environment_of(folder) | variables, str(output))
-    print(json.dumps(task), file=process.stdin, flush=True)
-    if int(process.stdout.readline()):
-        raise RuntimeError(output.read_text())
-    return output.read_text()
+    (server,) = SERVERS
+    environment = environment_of(folder) | variables
+    return server.run(BEGIN + code.format(n=n), cwd=folder, environment=environment)
 
 
 def environment_of(folder):
@@ -142,19 +152,17 @@ def test_a_change_of_a_kernel_recompiles_those_that_call_it(tree):
     assert run(tree) == (14.0, 0)
 
 
-def test_sources_as_they_were_find_their_kernels_again(tree):
-    run(tree)
-    edit(tree / "models" / "called.py", "array[i] + ADDED", "array[i] * 2.0")
-    assert run(tree) == (13.0, 0)
-    edit(tree / "models" / "called.py", "array[i] * 2.0", "array[i] + ADDED")
-    assert (run(tree), len(folders(tree))) == ((11.0, 1), 2)
+def test_sources_as_they_were_find_their_kernels_again(compiled):
+    edit(compiled / "models" / "called.py", "array[i] + ADDED", "array[i] * 2.0")
+    assert run(compiled) == (13.0, 0)
+    edit(compiled / "models" / "called.py", "array[i] * 2.0", "array[i] + ADDED")
+    assert (run(compiled), len(folders(compiled))) == ((11.0, 1), 2)
 
 
-def test_another_checkout_finds_the_kernels(tree, tmp_path_factory):
-    run(tree)
+def test_another_checkout_finds_the_kernels(compiled, tmp_path_factory):
     other = tmp_path_factory.mktemp("other") / "checkout"
-    shutil.copytree(tree, other, ignore=shutil.ignore_patterns("home"))
-    assert run(other, XDG_CACHE_HOME=str(tree / "home")) == (11.0, 1)
+    shutil.copytree(compiled, other, ignore=shutil.ignore_patterns("home"))
+    assert run(other, XDG_CACHE_HOME=str(compiled / "home")) == (11.0, 1)
 
 
 def test_the_least_recently_used_folders_are_deleted(tree):
@@ -171,20 +179,18 @@ def test_the_least_recently_used_folders_are_deleted(tree):
     assert len(folders(tree)) == MAX_FOLDERS + 1
 
 
-def test_a_folder_in_use_is_recently_used(tree):
-    run(tree)
-    (folder,) = folders(tree)
+def test_a_folder_in_use_is_recently_used(compiled):
+    (folder,) = folders(compiled)
     os.utime(folder, (0, 0))
-    run(tree)
+    run(compiled)
     assert folder.stat().st_mtime > time.time() - 100
 
 
-def test_the_same_content_finds_its_kernels_whatever_the_time(tree):
-    run(tree)
-    for path in tree.rglob("*.py"):
+def test_the_same_content_finds_its_kernels_whatever_the_time(compiled):
+    for path in compiled.rglob("*.py"):
         os.utime(path, (1e9, 1e9))
-    (tree / "models" / "other.py").write_text("NO_KERNEL = 1\n")
-    assert run(tree) == (11.0, 1)
+    (compiled / "models" / "other.py").write_text("NO_KERNEL = 1\n")
+    assert run(compiled) == (11.0, 1)
 
 
 def test_code_that_checks_bounds_is_never_mixed_with_code_that_does_not(tree):
@@ -231,58 +237,53 @@ def test_without_a_folder_kernels_are_compiled_all_the_same(tree):
 
 @pytest.mark.parametrize("mode", [0o775, 0o757])
 @pytest.mark.parametrize("place", ["..", "."])
-def test_a_folder_that_others_may_write_to_is_not_used(tree, mode, place):
-    run(tree)
-    (folder,) = folders(tree)
+def test_a_folder_that_others_may_write_to_is_not_used(compiled, mode, place):
+    (folder,) = folders(compiled)
     (folder / place).chmod(mode)
     code = "import logging\nlogging.basicConfig()\n" + RUN
-    assert run(tree, code) == (11.0, 0)
-    assert "belongs to another user, or others may write to it" in output_of(tree, code)
+    assert run(compiled, code) == (11.0, 0)
+    assert "belongs to another user, or others may write to it" in output_of(compiled, code)
     (folder / place).chmod(0o755)
-    assert run(tree) == (11.0, 1)
+    assert run(compiled) == (11.0, 1)
 
 
 @pytest.mark.parametrize("place", ["..", ".", "file"])
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_what_another_user_wrote_is_not_run(tree, place):
-    run(tree)
-    (folder,) = folders(tree)
-    files = [folder / name for name in cached(tree)] if place == "file" else [folder / place]
+def test_what_another_user_wrote_is_not_run(compiled, place):
+    (folder,) = folders(compiled)
+    files = [folder / name for name in cached(compiled)] if place == "file" else [folder / place]
     for path in files:
         os.chown(path, 12345, -1)
-    assert run(tree) == (11.0, 0)
+    assert run(compiled) == (11.0, 0)
 
 
-def test_a_damaged_file_is_compiled_again(tree):
-    run(tree)
-    for path in [folders(tree)[0] / name for name in cached(tree)]:
+def test_a_damaged_file_is_compiled_again(compiled):
+    for path in [folders(compiled)[0] / name for name in cached(compiled)]:
         path.write_bytes(path.read_bytes()[:-1] + b"?")
-    assert (run(tree), run(tree)) == ((11.0, 0), (11.0, 1))
-    for path in [folders(tree)[0] / name for name in cached(tree)]:
+    assert (run(compiled), run(compiled)) == ((11.0, 0), (11.0, 1))
+    for path in [folders(compiled)[0] / name for name in cached(compiled)]:
         path.write_bytes(b"")
-    assert run(tree) == (11.0, 0)
+    assert run(compiled) == (11.0, 0)
 
 
-def test_a_folder_that_is_read_only_is_read(tree):
-    run(tree)
-    (folder,) = folders(tree)
+def test_a_folder_that_is_read_only_is_read(compiled):
+    (folder,) = folders(compiled)
     folder.chmod(0o555)
-    assert run(tree) == (11.0, 1)
-    assert run(tree, RUN.replace("(8.0)", "(8)")) == (11.0, 0)  # other types, which are not saved
+    assert run(compiled) == (11.0, 1)
+    assert run(compiled, RUN.replace("(8.0)", "(8)")) == (
+        11.0,
+        0,
+    )  # other types, which are not saved
 
 
 def test_processes_at_the_same_time_compile_a_kernel_once(tree):
     """Each waits for the one that began, and loads what it saved."""
-    wait = "import numba\nprint('ready', flush=True), input()\n"
-    command = [sys.executable, "-c", wait + RUN.format(n=4)]
-    settings = {"cwd": tree, "env": environment_of(tree), "text": True}
-    settings |= {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    processes = [subprocess.Popen(command, **settings) for _ in range(4)]
-    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 4
-    for process in processes:
-        print(file=process.stdin, flush=True)
-    results = [process.communicate()[0].split() for process in processes]
-    assert sorted(results) == [["11.0", "0"], *[["11.0", "1"]] * 3]
+    four = "import os\nos.fork(), os.fork()\n"
+    last = (
+        "while True:\n    try:\n        os.wait()\n    except ChildProcessError:\n        break\n"
+    )
+    lines = output_of(tree, four + RUN + last).splitlines()
+    assert sorted(lines) == ["11.0 0", *["11.0 1"] * 3]
     assert len(cached(tree)) == 2
 
 
