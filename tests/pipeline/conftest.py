@@ -10,6 +10,11 @@ import pytest
 import pipeline.runs.infer as infer_module
 from corpora import Article, ArticleStore, find_model, load_annotator
 from corpora.tokens import filling
+from models.families import model_names
+from pipeline import cli
+from pipeline.cli import build_parser
+from pipeline.figures import write
+from pipeline.report import documents_section, report
 from tests.pipeline.scoring.support import make_zoo
 from tests.pipeline.support import TINY, TINY_GIBBS, call, logging_restored, made_up_texts
 
@@ -29,6 +34,7 @@ def _annotator_loaded_once():
     with (
         mock.patch.object(filling, "load_annotator", load),
         mock.patch.object(infer_module, "load_annotator", load),
+        mock.patch.object(documents_section, "load_annotator", load),
     ):
         yield
 
@@ -38,6 +44,25 @@ def _versions_looked_up_once():
     """Every run writes down the versions of packages, each of which takes a walk over all."""
     with mock.patch.object(metadata, "version", cache(metadata.version)):
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _parser_built_once():
+    """Every call of the command line builds the parser of all commands and options anew."""
+    build = cache(lambda _: build_parser())
+
+    def built():
+        return build(model_names())
+
+    with mock.patch.object(cli, "build_parser", built):
+        yield
+
+
+@pytest.fixture
+def images_left_out(monkeypatch):
+    """Figures of files are drawn, but not rendered, and those of pages are left out."""
+    monkeypatch.setattr(write, "_image", mock.Mock(return_value=b"no image"))
+    monkeypatch.setattr(report, "page_svg", mock.Mock(return_value="<svg></svg>"))
 
 
 @pytest.fixture(autouse=True)

@@ -56,6 +56,7 @@ def test_equal_runs_give_equal_pages(copied):
     assert (copied / "runs/tiny/report.html").read_bytes() == before
 
 
+@pytest.mark.usefixtures("images_left_out")
 def test_the_page_goes_where_it_is_to(copied):
     argv = ("report", "tiny", *QUICK, "--page-only", "-o", "a b.html")
     outcome = call(*argv, cwd=copied).succeeded()
@@ -63,6 +64,7 @@ def test_the_page_goes_where_it_is_to(copied):
     assert (copied / "a b.html").exists()
 
 
+@pytest.mark.usefixtures("images_left_out")
 def test_as_many_samples_as_are_asked_for(copied):
     argv = ("report", *QUICK, "--page-only", "--samples", 7)
     call(*argv, "tiny", "gibbs", cwd=copied).succeeded()
@@ -75,6 +77,7 @@ def test_as_many_samples_as_are_asked_for(copied):
     assert "--samples must be at least 1, found 0" in error
 
 
+@pytest.mark.usefixtures("images_left_out")
 def test_without_the_store_the_page_says_so(copied):
     shutil.rmtree(copied / "articles")
     call("report", "tiny", *QUICK, "--page-only", cwd=copied).succeeded()
@@ -86,6 +89,7 @@ def test_without_the_store_the_page_says_so(copied):
     assert "CC BY-SA" in text
 
 
+@pytest.mark.usefixtures("images_left_out")
 def test_from_another_directory_the_store_is_found(copied, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -118,6 +122,7 @@ def test_a_run_that_is_not_done(copied):
     assert "has no model yet" in call("report", "tiny", cwd=copied).failed()
 
 
+@pytest.mark.usefixtures("images_left_out")
 @pytest.mark.parametrize(
     ("name", "damage"),
     [

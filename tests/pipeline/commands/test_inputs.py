@@ -3,6 +3,7 @@
 import csv
 import json
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +18,12 @@ from tests.pipeline.support import (
     finish,
     made_up_texts,
     refused,
-    session_of,
     spawn,
-    wait_until,
 )
 
 MODEL = ("--topics", 3, "--seed", 5, "--threads", 1)
 WORDS = ("--no-below", 1, "--no-above", 1)
+ROOT = Path(__file__).parents[3]
 
 
 def write_table(path, texts, delimiter=","):
@@ -328,6 +328,7 @@ def test_columns_of_a_text_are_refused_by_infer(trained):
     assert "- is a text: leave it out" in message
 
 
+@pytest.mark.usefixtures("images_left_out")
 @pytest.mark.parametrize("given", [("letters.csv", *TABLE, *WORDS), ("cells.mtx",)])
 def test_select_takes_an_input(here, given):
     select = ("select", *given, "--seed", 5, "--threads", 1, "--topics", "2,3", "--json")
@@ -363,24 +364,34 @@ def test_reports_say_what_is_not_there(trained):
     call("topics", "cells", cwd=trained).succeeded()
 
 
-def test_a_killed_reader_leaves_no_store_and_the_same_command_ends_the_same(here, tmp_path_factory):
-    train = ("train", "big.csv", *TABLE, *WORDS, *MODEL)
-    write_table(here / "big.csv", made_up_texts(4000, n_words=10))
-    process = spawn(*train, cwd=here)
-    runs = here / "runs"
-    wait_until(
-        lambda: list(runs.glob(".texts-*.partial/store/shards/*")) or process.poll() is not None,
-        100,
-        "nothing was read",
-    )
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    wait_until(lambda: not session_of(process.pid), 60, "workers are left")
-    assert not list(runs.glob("[!.]*")), "killed too late"
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, {root!r})
+from pipeline.cli import main
+from pipeline.text import inputs
+inputs.SHARD_SIZE = 20
+read = inputs._counted
+
+def killed(*given):
+    for number, article in enumerate(read(*given)):
+        if number == 50:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield article
+
+inputs._counted = killed
+sys.exit(main())
+"""
+
+
+def test_a_killed_reader_leaves_no_store_and_the_same_command_ends_the_same(trained, here):
+    train = ("train", "letters.csv", *TABLE, *WORDS, *MODEL)
+    driver, runs = here / "driver.py", here / "runs"
+    driver.write_text(KILLED.format(root=str(ROOT)))
+    ended = finish(spawn(*train, cwd=here, program=[sys.executable, str(driver)]))
+    assert ended.code == -signal.SIGKILL
+    assert list(runs.glob(".texts-*.partial/store/shards/*"))
+    assert not list(runs.glob("[!.]*"))
     call(*train, cwd=here).succeeded()
-    elsewhere = tmp_path_factory.mktemp("elsewhere")
-    Path(elsewhere / "big.csv").write_bytes((here / "big.csv").read_bytes())
-    finish(spawn(*train, cwd=elsewhere)).succeeded()
-    models = [arrays_of(d / "runs" / "online-3" / "model.npz") for d in (here, elsewhere)]
+    models = [arrays_of(trained / "runs/texts/model.npz"), arrays_of(runs / "online-3/model.npz")]
     assert models[0] == models[1]
     assert not list(runs.glob(".texts*"))
