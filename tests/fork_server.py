@@ -52,12 +52,16 @@ class ForkServer:
         self._process.communicate()
 
     def run(
-        self, code: str, *arguments: str, cwd: Path, environment: dict[str, str] | None = None
+        self,
+        code: str,
+        *arguments: str,
+        cwd: Path | None = None,
+        environment: dict[str, str] | None = None,
     ) -> str:
         """Return what a new process prints, also on stderr; raise RuntimeError if it fails."""
         environment = dict(os.environ) if environment is None else environment
         with tempfile.NamedTemporaryFile() as output:
-            self._tell([code, arguments, str(cwd), environment, output.name])
+            self._tell([code, arguments, str(cwd or Path.cwd()), environment, output.name])
             assert self._process.stdout is not None
             status = int(self._process.stdout.readline())
             printed = Path(output.name).read_text("utf-8")

@@ -9,6 +9,7 @@ from corpora import ArticleStore
 from pipeline import cli
 from pipeline.cli import build_parser
 from pipeline.errors import Interrupted
+from tests.fork_server import ForkServer
 from tests.pipeline.support import TINY, call, command, finish, spawn, write_dump, write_jsonl
 
 COMMANDS = (
@@ -209,12 +210,23 @@ main(sys.argv[1:])
 """
 
 
+@pytest.fixture(scope="module")
+def server():
+    with ForkServer("import pipeline.cli") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server_with_numba():
+    with ForkServer("import numba, scipy.sparse, pipeline.cli") as server:
+        yield server
+
+
 @pytest.mark.parametrize("argv", FIRST_LINES)
-def test_the_first_line_waits_for_no_slow_import(tiny, argv):
+def test_the_first_line_waits_for_no_slow_import(tiny, argv, server, server_with_numba):
     (tiny / "text").write_text("A river.")
-    program = [command()[0], "-c", FIRST_LINE, *argv.split()]
-    done = subprocess.run(program, capture_output=True, text=True, cwd=tiny, check=True)
-    slow, _, line = done.stdout.partition("|")
+    which = server if argv in WITHOUT_NUMBA else server_with_numba
+    slow, _, line = which.run(FIRST_LINE, *argv.split(), cwd=tiny).partition("|")
     assert slow in ("", "" if argv in WITHOUT_NUMBA else "numba")
     assert FIRST_LINES[argv] in line
 

@@ -231,6 +231,7 @@ def test_what_follows_the_scores_is_interrupted(zoo, undisturbed):
     assert (outcome.succeeded().result, n_scored) == (undisturbed[0], 0)
 
 
+@pytest.mark.usefixtures("images_left_out")
 def test_a_report_after_an_evaluate_scores_nothing(tiny):
     with mock.patch.object(Scorer, "score", autospec=True, side_effect=Scorer.score) as made:
         for method in scoring_of(true_topics()).shown:

@@ -1,8 +1,6 @@
 import errno
 import os
 import pickle
-import subprocess
-import sys
 import time
 from pathlib import Path
 from unittest import mock
@@ -14,6 +12,7 @@ from models.saved import write_arrays
 from pipeline.cache import keys, results
 from pipeline.cache.keys import key_of
 from pipeline.cache.results import MAX_AGE, MAX_PARTIAL_AGE, ResultCache, Usage
+from tests.fork_server import ForkServer
 from tests.pipeline.support import call, flip
 
 KEY, OTHER = key_of("kind", part=1), key_of("kind", part=2)
@@ -272,16 +271,17 @@ def test_other_files_are_never_deleted(cache_directory):
     assert all(path.read_text() == "mine" for path in mine)
 
 
+@pytest.fixture(scope="module")
+def server():
+    with ForkServer("import numpy, pipeline.cache.keys, pipeline.cache.results") as server:
+        yield server
+
+
 @pytest.mark.parametrize("max_bytes", [2**30, 50_000])
-def test_two_processes_at_once(cache, max_bytes):
-    argv = [sys.executable, "-c", WORKER, str(max_bytes)]
-    processes = [
-        subprocess.Popen(argv, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True) for _ in range(2)
-    ]
-    for each in processes:
-        _, err = each.communicate(timeout=120)
-        assert each.returncode == 0, err
-        assert "cannot be used" not in err
+def test_two_processes_at_once(cache, max_bytes, server):
+    two = "import os\nchild = os.fork()\n"
+    end = "if child:\n    assert os.waitpid(child, 0)[1] == 0\n"
+    assert "cannot be used" not in server.run(two + WORKER + end, str(max_bytes))
     assert not list(cache.directory.rglob("*.partial"))
 
 

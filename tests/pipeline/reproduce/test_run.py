@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 from dataclasses import fields
 from unittest import mock
 
@@ -69,11 +70,35 @@ def computed(monkeypatch):
     return keys
 
 
+@pytest.fixture(scope="module")
+def caches():
+    """Folders with the cached trials of experiments, by name, of those that a test has run."""
+    return {}
+
+
+@pytest.fixture
+def known(caches, quick, no_pictures, place, cache_directory, tmp_path_factory):
+    """A function that leaves all trials of an experiment in the cache, which runs it once."""
+
+    def fill(experiment):
+        if experiment in caches:
+            shutil.copytree(caches[experiment], cache_directory)
+        else:
+            run(experiment, cwd=place)
+            shutil.rmtree(place / "out")
+            kept = tmp_path_factory.mktemp("caches") / experiment
+            cache_directory.mkdir(parents=True, exist_ok=True)  # not all have trials
+            caches[experiment] = shutil.copytree(cache_directory, kept)
+
+    return fill
+
+
 # --- what comes out -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("experiment", MODULES)
-def test_what_is_printed_and_what_is_written(experiment, quick, no_pictures, place, capsys):
+def test_what_is_printed_and_what_is_written(experiment, known, place, capsys):
+    known(experiment)
     result = reproduced(experiment, *ARGV.get(experiment, ()), cwd=place)
     assert result["path"] == f"reproduce/{experiment}"
     assert (result["experiment"], result["scale"], result["seed"]) == (experiment, "quick", 0)
@@ -128,7 +153,8 @@ LEGENDS = {
 
 
 @pytest.mark.parametrize("experiment", MODULES)
-def test_what_pictures_show(experiment, quick, place):
+def test_what_pictures_show(experiment, known, place):
+    known(experiment)
     module, found = MODULES[experiment], {}
     counts = ARGV[experiment][1] if experiment.startswith("l2r") else ""
     given = {"pairs": 2} if module is table_1 else {}
@@ -236,10 +262,8 @@ LONGER = {"DS": (4, 10, 20), "HM": (4,), "L2R": (4,), REFINED: (4, 9)}
         (letters, {"n_tokens": 41}, 24),
     ],
 )
-def test_what_trials_depend_on(
-    module, changes, n_computed, quick, no_pictures, place, computed, monkeypatch
-):
-    run(module.NAME, cwd=place)
+def test_what_trials_depend_on(module, changes, n_computed, known, place, computed, monkeypatch):
+    known(module.NAME)
     computed.clear()
     monkeypatch.setattr(module, "QUICK", module.QUICK | changes)
     run(module.NAME, cwd=place)
