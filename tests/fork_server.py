@@ -66,7 +66,7 @@ class ForkServer:
             status = int(self._process.stdout.readline())
             printed = Path(output.name).read_text("utf-8")
         if status:
-            raise RuntimeError(printed)
+            raise RuntimeError(f"{printed}\nexit code {os.waitstatus_to_exitcode(status)}")
         return printed
 
     def _tell(self, what: object) -> None:

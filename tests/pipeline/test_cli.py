@@ -258,7 +258,7 @@ def test_every_setting_has_help():
 def test_a_process_of_its_own_prints_the_result_alone_on_stdout(tiny):
     outcome = finish(spawn("topics", "tiny", "--json", cwd=tiny)).succeeded()
     assert (outcome.result["run"], outcome.err) == ("tiny", "")
-    assert "there are tiny" in finish(spawn("topics", "nosuch", "--json", cwd=tiny)).failed()
+    assert "there are tiny" in call("topics", "nosuch", "--json", cwd=tiny).failed()
 
 
 def test_head_closes_the_pipe(tiny):

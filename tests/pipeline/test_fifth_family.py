@@ -1,7 +1,6 @@
 """A family that only tests know, `tests.unigrams`, is trained, chosen, scored and reported."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,8 @@ from evaluation import log_likelihood
 from models import load_model
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.run_directory import RunDirectory
-from tests.pipeline.support import MADE_UP, THEMES, arrays_of, call, finish, spawn
+from tests.fork_server import ForkServer
+from tests.pipeline.support import MADE_UP, THEMES, arrays_of, call
 from tests.unigrams import register
 from tests.unigrams.model import UnigramMixture
 
@@ -19,7 +19,6 @@ TRAIN = ("train", *MADE_UP, "--model", "unigrams")
 ROOT = Path(__file__).parents[2]
 DRIVER = """
 import os, signal, sys
-sys.path.insert(0, {root!r})
 import pipeline.training.train as command
 from pipeline.cli import main
 from tests.unigrams import register
@@ -39,16 +38,30 @@ sys.exit(main())
 """
 
 
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch):
-    register(monkeypatch)
+@pytest.fixture(scope="module", autouse=True)
+def _registered():
+    with pytest.MonkeyPatch.context() as patch:
+        register(patch)
+        yield
+
+
+@pytest.fixture(scope="module")
+def trained_once(tiny_finished, tmp_path_factory):
+    directory = shutil.copytree(tiny_finished, tmp_path_factory.mktemp("fifth") / "trained")
+    call(*TRAIN, "--run", "mixture", cwd=directory).succeeded()
+    return directory
 
 
 @pytest.fixture
-def trained(tiny_finished, tmp_path):
-    directory = shutil.copytree(tiny_finished, tmp_path / "trained")
-    call(*TRAIN, "--run", "mixture", cwd=directory).succeeded()
-    return directory
+def trained(trained_once, tmp_path):
+    return shutil.copytree(trained_once, tmp_path / "trained")
+
+
+@pytest.fixture(scope="module")
+def server():
+    imported = "pipeline.cli, pipeline.commands.train, pipeline.training.train, tests.unigrams"
+    with ForkServer(f"import sys; sys.path.insert(0, {str(ROOT)!r}); import {imported}") as server:
+        yield server
 
 
 def test_it_learns_the_themes(trained):
@@ -74,11 +87,9 @@ def test_a_validation_that_stands_still_stops_it(trained):
 
 
 @pytest.mark.parametrize("n_steps", [2, 4])
-def test_killed_and_resumed(trained, n_steps):
-    driver = trained / "driver.py"
-    driver.write_text(DRIVER.format(root=str(ROOT), n_steps=n_steps))
-    program = [sys.executable, str(driver)]
-    assert finish(spawn(*TRAIN, "--run", "killed", cwd=trained, program=program)).code == -9
+def test_killed_and_resumed(trained, server, n_steps):
+    with pytest.raises(RuntimeError, match="exit code -9"):
+        server.run(DRIVER.format(n_steps=n_steps), *TRAIN, "--run", "killed", cwd=trained)
     assert (trained / "runs/killed/checkpoints/latest.npz").exists()
     assert "going on after" in call("train", "--run", "killed", cwd=trained).err
     whole, parts = (arrays_of(trained / f"runs/{run}/model.npz") for run in ("mixture", "killed"))
@@ -107,6 +118,7 @@ def test_it_is_scored_beside_others(trained):
         assert message in call("evaluate", "mixture", *argv, cwd=trained).failed()
 
 
+@pytest.mark.usefixtures("images_left_out")
 def test_models_of_other_words_are_compared_by_those_of_both(trained):
     argv = [*TRAIN, "--run", "few", "--keep-n", 20]
     assert call(*argv, cwd=trained).code == 0
@@ -126,6 +138,7 @@ def test_its_likelihood_is_a_probability(trained):
     assert np.exp(found.log_likelihood).sum() == pytest.approx(1.0, rel=1e-12)
 
 
+@pytest.mark.usefixtures("images_left_out")
 def test_topics_are_chosen_and_inferred_and_other_settings_refused(trained):
     argv = ("select", *MADE_UP, "--model", "unigrams")
     argv = tuple("2,3" if each == "3" else str(each) for each in argv)

@@ -215,6 +215,11 @@ def test_kernels_do_what_their_python_does(kind, n_topics):
     assert n_topics == 1 or (results[0][0] != started).any()
 
 
+def copied(tally):
+    """An array, or a named tuple of arrays."""
+    return tally.copy() if isinstance(tally, np.ndarray) else tally._make(map(np.copy, tally))
+
+
 GRID = (np.arange(4000, dtype=np.float32) + 0.5) / 4000
 """Uniform numbers that divide [0, 1) evenly: what they draw shows a whole distribution."""
 
@@ -240,10 +245,12 @@ def test_a_token_has_its_conditional_distribution(kind, n_topics, n_others, froz
     priors = priors_of(alpha, eta, weight)
     priors.counted[0] = not frozen
     drawn = np.zeros(n_topics)
+    tallies = (
+        *word_counts(kind, tokens, started, fixed, n_topics),
+        doc_counts(kind, tokens, started, 4, n_topics),
+    )
     for i in range(len(GRID)):
-        topic_of = started.copy()
-        of_words, n_k = word_counts(kind, tokens, topic_of, fixed, n_topics)
-        of_docs = doc_counts(kind, tokens, topic_of, 4, n_topics)
+        topic_of, of_words, n_k, of_docs = started.copy(), *map(copied, tallies)
         arguments = (topic_of, of_words, n_k, of_docs, priors)
         KERNELS[kind](tokens, run, run + 1, *arguments, GRID[i : i + 1])
         drawn[topic_of[token]] += 1
