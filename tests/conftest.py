@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,6 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 # A busy machine is no fault of the code: laws are checked without a clock. Laws that do not say of
 # how many examples have a hundred, and fewer where the slow tests are left out.
@@ -25,6 +25,9 @@ settings.register_profile("quick", deadline=None, max_examples=40)
 
 SESSION_CACHE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 NUMBERS = count()
+MUCH_BYTES = 50_000_000
+LEFT = [0]
+"""What was resident when memory was last given back, as the search for garbage takes long."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -40,22 +43,38 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     config.stash[SESSION_CACHE].cleanup()
 
 
+def pytest_collectstart() -> None:
+    """Search for no garbage while tests are collected: what that makes stays."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Leave what the collection made out of all later searches for garbage."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 
 
+def resident_bytes() -> int:
+    """Return the memory of this process; 0 where it cannot be read."""
+    if sys.platform != "linux":
+        return 0
+    pages = Path("/proc/self/statm").read_text("ascii").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _memory_given_back(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Give the memory of a module's tests back to the system, and what it cached."""
+    """Give the memory of a module's tests back to the system, if it is much, and what it cached."""
     yield
     for each in vars(request.module).values():
         if hasattr(each, "cache_clear") and each.__module__ == request.module.__name__:
             each.cache_clear()
-    gc.collect()
-    if sys.platform == "linux":
-        ctypes.CDLL(None).malloc_trim(0)
+    if sys.platform != "linux" or resident_bytes() > LEFT[-1] + MUCH_BYTES:
+        gc.collect()
+        if sys.platform == "linux":
+            ctypes.CDLL(None).malloc_trim(0)
+        LEFT[:] = [resident_bytes()]
 
 
 @pytest.fixture(autouse=True)
