@@ -274,7 +274,8 @@ def test_a_torn_last_line_is_replaced_by_the_next_writer(tmp_path):
     manifest, before = store.path / "manifest.jsonl", files_of(store.path)
     whole = before["manifest.jsonl"]
     start_of_last = whole.rindex(b"\n", 0, -1) + 1
-    torn = [whole[:size] for size in range(start_of_last, len(whole))]
+    sizes = [*range(start_of_last, len(whole), 7), len(whole) - 1]
+    torn = [whole[:size] for size in sizes]
     for each in [*torn, whole[:start_of_last] + b"longer than the next line" * 50]:
         manifest.write_bytes(each)
         assert store.append(some(0, 7)) == 1
