@@ -677,6 +677,7 @@ class ReportSettings:
     GROUPS: ClassVar[Groups] = {
         "page": ("output", "documents", "words", "typical", "page_only"),
         "likelihoods": ("scored", "samples", "seed"),
+        "coherence": ("reference",),
         "running": ("runs", "threads"),
     }
 
@@ -696,6 +697,11 @@ class ReportSettings:
     typical: int = setting(10, "typical articles of each topic", metavar="N")
     page_only: bool = setting(False, "write no SVG and PNG figures into the runs' figures/")
     seed: int = setting(0, "random seed of estimates", metavar="N")
+    reference: str = setting(
+        "",
+        "file that `index` made, in which coherence is counted; by default the test part",
+        metavar="FILE",
+    )
     runs: str = setting("runs", "folder of runs", metavar="DIR")
     threads: int = setting(-1, "threads and processes; -1: one for each core", metavar="N")
 

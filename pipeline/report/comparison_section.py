@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from corpora.errors import CorpusFormatError
 from evaluation import (
     Comparison,
@@ -36,12 +34,12 @@ from pipeline.scoring.score import (
     or_none,
     restricted,
     score,
+    scored_rows,
     scored_words,
     vocabulary_mass,
 )
 from pipeline.settings import EvaluateSettings, ReportSettings
 from pipeline.text.held_out import HeldOut, held_out
-from pipeline.training.validation import evenly_spaced
 
 SHARED_WORDS = 20  # Number of the most probable words of each of two topics that are compared
 UNBIASED_METHOD = "left-to-right-sequential"
@@ -139,15 +137,13 @@ def _documents(
         words = scored_words(models, documents)
     except CorpusFormatError as error:
         raise _NotComparedError(str(error)) from error
-    is_scored = np.isin(np.array(documents.corpus.vocabulary), words)
-    with_tokens = np.flatnonzero(documents.corpus.counts @ is_scored.astype(np.int64))
-    if not len(with_tokens):
+    rows = scored_rows(documents.corpus, words, most)
+    if not len(rows):
         raise _NotComparedError(
             f"{documents.source} has no document that is new to the other runs and has a word that "
             "every run knows"
         )
-    chosen = documents.corpus.rows(with_tokens[evenly_spaced(len(with_tokens), most)])
-    return replace(documents, corpus=chosen), words
+    return replace(documents, corpus=documents.corpus.rows(rows)), words
 
 
 def _estimates(

@@ -4,9 +4,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from corpora.row_blocks import tokens_of_documents
 from evaluation import ZeroProbabilityError
 from evaluation.family import Method
 from evaluation.methods import scoring_of
@@ -14,10 +11,9 @@ from pipeline.cache.partial_scores import Scored
 from pipeline.report.likelihood_reading import SMOOTHING, meaning_of, reading_of
 from pipeline.report.sections import LikelihoodRow, LikelihoodSection
 from pipeline.runs.loaded_run import LoadedRun
-from pipeline.scoring.score import LoadedModel, or_none, score, scored_words
+from pipeline.scoring.score import LoadedModel, or_none, score, scored_rows, scored_words
 from pipeline.settings import EvaluateSettings, ReportSettings
 from pipeline.text.held_out import HeldOut
-from pipeline.training.validation import evenly_spaced
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +28,7 @@ def likelihood_section(
     """
     model, test = run.model, run.parts.test
     scoring = scoring_of(model.topics)
-    with_tokens = np.flatnonzero(tokens_of_documents(test.counts))
-    some = test.rows(with_tokens[evenly_spaced(len(with_tokens), settings.scored)])
+    some = test.rows(scored_rows(test, model.vocabulary, settings.scored))
     documents = HeldOut(f"the test part of run {run.name}", some, 0)
     if not documents.corpus.n_docs:
         reason = "no document of the test part has a word of the vocabulary"

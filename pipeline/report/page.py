@@ -38,7 +38,7 @@ def render(report: Report, figures: Mapping[tuple[int | None, str], str]) -> str
     """
     runs = [
         {"run": run, "id": f"run-{i + 1}", "figures": _figures_of(figures, i)}
-        | {"summary": run_summary(run), "labels": _labels(run), "sections": _sections(run)}
+        | {"summary": run_summary(run), "labels": run.labels, "sections": _sections(run)}
         for i, run in enumerate(report.runs)
     ]
     return render_template(
@@ -185,10 +185,6 @@ def _plural(noun: str, n: int) -> str:
     return noun if n == 1 else f"{noun}s"
 
 
-def _labels(run: RunReport) -> dict[int, str]:
-    return {topic.number: topic.label for topic in run.topics.topics}
-
-
 def _sections(run: RunReport) -> list[tuple[str, str]]:
     """Return (end of the id, heading) of each section of a run, in their order."""
     there = [
@@ -199,6 +195,7 @@ def _sections(run: RunReport) -> list[tuple[str, str]]:
         ("active", "Active topics", run.shapes is not None),
         ("dependencies", "Dependencies between words", run.dependencies is not None),
         ("documents", "Documents", run.documents is not None),
+        ("coherence", "Coherence", run.coherence is not None),
         ("likelihood", "Held-out likelihood", run.likelihood is not None),
         ("provenance", "Provenance", True),
     ]
@@ -216,7 +213,7 @@ def _figures_of(
 def _alignments(report: Report, figures: Mapping[str, Markup]) -> list[dict[str, Any]]:
     if report.comparison is None:
         return []
-    labels = {run.name: _labels(run) for run in report.runs}
+    labels = {run.name: run.labels for run in report.runs}
     first = 0 if "alignment-0" in figures else 1
     return [
         {

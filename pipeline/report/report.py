@@ -19,18 +19,28 @@ from pipeline.figures.write import Figure, page_svg, write_figures
 from pipeline.progress import Progress
 from pipeline.report.allocation_report import allocation_page, is_allocation
 from pipeline.report.article_names import names_of
+from pipeline.report.coherence_section import coherence_section
 from pipeline.report.comparison_section import comparison_section, names_of_runs
 from pipeline.report.corpus_section import corpus_section
 from pipeline.report.documents_section import documents_section
 from pipeline.report.figures import all_figures, comparison_figures
 from pipeline.report.likelihood_section import likelihood_section
+from pipeline.report.measures_section import measures_section
 from pipeline.report.page import render
 from pipeline.report.provenance_section import provenance_section
-from pipeline.report.sections import DocumentsSection, LikelihoodSection, Report, RunReport
+from pipeline.report.sections import (
+    ComparisonSection,
+    DocumentsSection,
+    LikelihoodSection,
+    MeasuresSection,
+    Report,
+    RunReport,
+)
 from pipeline.report.topics_section import topics_section
 from pipeline.report.training_section import training_section
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.topic_rows import topic_rows
+from pipeline.scoring.measures import index_at
 from pipeline.setting_sources import check_least, check_seed
 from pipeline.settings import ReportSettings
 from pipeline.training.trainers import spec_of
@@ -68,7 +78,7 @@ def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
             raise UsageError(f"{drawn} exists and is not a directory: move it, or use --page-only")
     for run in found:
         _ = run.model, run.corpus  # fail early
-    comparison = comparison_section(found, settings, n_threads) if len(found) > 1 else None
+    comparison, measures = _compared(found, settings, n_threads)
     runs: list[RunReport] = []
     svgs: dict[tuple[int | None, str], str] = {}
     written: list[Path] = []
@@ -82,12 +92,12 @@ def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
         runs.append(about)
         svgs |= _for_page(figures, number)
     if comparison is not None:
-        figures = comparison_figures(comparison, runs)
+        figures = comparison_figures(comparison, runs, measures)
         if not settings.page_only:
             written += _write(figures, page.parent / "figures")
         svgs |= _for_page(figures, None)
     title = " and ".join(called) if len(found) < 3 else f"{len(found)} runs"
-    atomic_write_text(page, render(Report(title, tuple(runs), comparison), svgs))
+    atomic_write_text(page, render(Report(title, tuple(runs), comparison, measures), svgs))
     return {
         "page": str(page),
         "bytes": page.stat().st_size,
@@ -101,6 +111,8 @@ def _check(settings: ReportSettings) -> None:
     check_seed(settings.seed)
     if settings.scored == 1:
         raise UsageError("--scored must be at least 2, or 0 for no likelihoods, found 1")
+    if settings.reference:
+        index_at(settings.reference)
 
 
 def _found(names: Sequence[str], runs: str) -> list[LoadedRun]:
@@ -110,6 +122,16 @@ def _found(names: Sequence[str], runs: str) -> list[LoadedRun]:
     if twice is not None:
         raise UsageError(f"{twice} is named twice")
     return found
+
+
+def _compared(
+    found: Sequence[LoadedRun], settings: ReportSettings, n_threads: int
+) -> tuple[ComparisonSection | None, MeasuresSection | None]:
+    """Return the sections on several runs; None for one."""
+    if len(found) < 2:
+        return None, None
+    comparison = comparison_section(found, settings, n_threads)
+    return comparison, measures_section(found, settings, comparison)
 
 
 def _page_path(settings: ReportSettings, directory: Path) -> Path:
@@ -165,6 +187,7 @@ def run_report(run: LoadedRun, name: str, settings: ReportSettings, n_threads: i
             likelihood=likelihood,
             provenance=provenance_section(run),
             dependencies=None if model.topics.edges is None else tuple(topic_rows(model, 10)),
+            coherence=coherence_section(run, settings.reference),
             shapes=None if shape is None else tuple(float(shape[k.number]) for k in topics.topics),
             notes=notes,
         )

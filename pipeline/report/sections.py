@@ -184,6 +184,53 @@ class LikelihoodSection:
 
 
 @dataclass(frozen=True)
+class Measured:
+    """A figure with its 95 % interval, or the reason why it has none."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    why: str = ""
+    """Reason, for readers, why there is no value or no interval; empty if there is one."""
+
+
+@dataclass(frozen=True)
+class CoherenceSection:
+    """Coherence of the topics of a run."""
+
+    measure: str
+    n_words: int  # Top words of a topic
+    counted_in: str  # Text for readers: `the 369 documents of the test part, each a window`
+    topics: tuple[tuple[int, Measured], ...]
+    """(number, coherence) of all topics, the most coherent first, those without a value last."""
+    mean: Measured  # Over the topics that have a value
+
+
+@dataclass(frozen=True)
+class MeasureColumn:
+    """A measure of several models."""
+
+    name: str
+    meaning: str
+    better: str  # `low`, `high`, or empty if the models are not compared by it
+    over: str  # What the intervals are over: `documents`, `topics` or `models`
+    figures: tuple[Measured, ...]  # In the order of the models
+    best: str = ""  # Name of the best model; empty without a comparison
+    worse: tuple[str, ...] = ()  # Names of the models that are told apart from the best
+
+
+@dataclass(frozen=True)
+class MeasuresSection:
+    """Several models by all measures that need nothing but held-out documents."""
+
+    models: tuple[str, ...]
+    columns: tuple[MeasureColumn, ...]
+    documents: int
+    coherence_in: str  # Text for readers: `the scored documents`
+    notes: tuple[str, ...] = ()  # Warnings, for readers
+
+
+@dataclass(frozen=True)
 class ProvenanceSection:
     """Origin of the run as (name, value) pairs, and sources of its text."""
 
@@ -208,7 +255,13 @@ class RunReport:
     dependencies: tuple[dict[str, Any], ...] | None
     """Rows of `pipeline.runs.topics.topic_rows` for Poisson MRFs."""
     shapes: tuple[float, ...] | None  # (K,) r_k of a Gamma-Poisson model, in the order of `topics`
+    coherence: CoherenceSection | None = None
     notes: tuple[str, ...] = ()  # Sentences on what is missing in this report, and why
+
+    @property
+    def labels(self) -> dict[int, str]:
+        """Names of the topics by number."""
+        return {topic.number: topic.label for topic in self.topics.topics}
 
 
 @dataclass(frozen=True)
@@ -275,3 +328,4 @@ class Report:
     title: str
     runs: tuple[RunReport, ...]
     comparison: ComparisonSection | None
+    measures: MeasuresSection | None = None

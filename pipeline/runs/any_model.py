@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from corpora.errors import CorpusFormatError
 from corpora.formats.vocabulary_file import read_vocabulary
@@ -45,6 +46,11 @@ class AnyModel:
     saved: SavedModel | None  # A model of documents, from a file that knows no other models
     described: DescribedTopics
 
+    @classmethod
+    def of_run(cls, name: str, run: LoadedRun) -> Self:
+        """Return the model of a run."""
+        return cls(name, run, run.model, DescribedTopics.of(run.model))
+
     @property
     def no_likelihood(self) -> str:
         """Reason why documents have no likelihood; empty if they have one."""
@@ -70,8 +76,7 @@ def any_model(runs: str, name: str, vocabulary: PathLike | None = None) -> AnyMo
     """
     first, second = _parts(name)
     try:
-        run = LoadedRun.find(runs, name)
-        return AnyModel(name, run, run.model, DescribedTopics.of(run.model))
+        return AnyModel.of_run(name, LoadedRun.find(runs, name))
     except UsageError:
         if not Path(first).exists():
             raise

@@ -20,6 +20,7 @@ from pipeline.scoring.score import (
     default_method,
     log_warnings,
     score_all,
+    scored_rows,
     scored_words,
 )
 from pipeline.settings import EvaluateSettings
@@ -34,11 +35,13 @@ def likelihood_figures(
     documents: HeldOut,
     group_of: Ints,
     cluster: Cluster | None,
+    most: int | None = None,
 ) -> tuple[dict[str, Figure], str, int]:
     """Return nats a word by the name of the model, the method, and the number of tokens scored.
 
-    Only words that all models with a likelihood know are scored. Errors are over groups of
-    documents (D,). Models without a likelihood have figures that say why.
+    Only words that all models with a likelihood know are scored, in `most` evenly spaced documents
+    at most. Errors are over groups of documents (D,). Models without a likelihood have figures that
+    say why.
     """
     figures = {each.name: Figure.none(each.no_likelihood) for each in models if each.likely is None}
     loaded = [
@@ -54,6 +57,10 @@ def likelihood_figures(
     except CorpusFormatError:
         none = Figure.none("no word of the documents is known to all models")
         return figures | dict.fromkeys([each.name for each in loaded], none), "", 0
+    if most is not None:
+        rows = scored_rows(documents.corpus, words, most)
+        documents = replace(documents, corpus=documents.corpus.rows(rows))
+        group_of = np.unique(group_of[rows], return_inverse=True)[1]
     n_threads = effective_n_jobs(settings.threads)
     known = PartialScores(settings, [each.model for each in loaded], documents, words)
     estimates: dict[str, LikelihoodEstimate] = {}

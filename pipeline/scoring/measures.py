@@ -55,7 +55,7 @@ class Judgement:
     """Figures of rows by measures."""
 
     documents: HeldOut
-    rows: tuple[Judged, ...]
+    rows: Sequence[Judged]
     figures: dict[str, dict[str, Figure]]  # By name of the row, and by measure
     method: str  # Estimator of the likelihood; empty without
     n_tokens: int  # Tokens that the likelihood is of
@@ -72,11 +72,23 @@ def judge(settings: EvaluateSettings, names: Sequence[str]) -> Judgement:
     Raises UsageError if a measure is not known or lacks what it needs, or there are no documents;
     what `any_model` raises if a model cannot be read.
     """
-    asked = measures_of(settings)
+    measures_of(settings)
     check_settings(settings, names)
     check_least(settings, words=2)
-    index = _index_at(settings.reference) if settings.reference else None
-    rows = judged_rows(settings, names)
+    if settings.reference:
+        index_at(settings.reference)  # before models are read
+    return judge_rows(settings, judged_rows(settings, names))
+
+
+def judge_rows(
+    settings: EvaluateSettings, rows: Sequence[Judged], scored: int | None = None
+) -> Judgement:
+    """Score models that were read; the likelihood is of at most `scored` of the documents.
+
+    Raises UsageError if a measure is not known or lacks what it needs, or there are no documents.
+    """
+    asked = measures_of(settings)
+    index = index_at(settings.reference) if settings.reference else None
     models = list({each.name: each for row in rows for each in row.members}.values())
     runs = [each.run for each in models if each.run is not None]
     figures: dict[str, dict[str, Figure]] = {each.name: {} for each in models}
@@ -93,7 +105,7 @@ def judge(settings: EvaluateSettings, names: Sequence[str]) -> Judgement:
         group_of = groups_of(documents.article_of, seed=settings.seed)
         if "likelihood" in asked:
             found, method, n_tokens = likelihood_figures(
-                settings, models, documents, group_of, cluster
+                settings, models, documents, group_of, cluster, scored
             )
             for name, figure in found.items():
                 figures[name][LIKELIHOOD] = figure
@@ -159,8 +171,11 @@ def measures_of(settings: EvaluateSettings) -> tuple[str, ...]:
     return tuple(each for each in MEASURES if each in asked)
 
 
-def _index_at(path: str) -> ReferenceIndex:
-    """Open an index before anything is scored."""
+def index_at(path: str) -> ReferenceIndex:
+    """Open the index of --reference.
+
+    Raises UsageError if there is no such file; CorpusFormatError if it is no index, or damaged.
+    """
     if not Path(path).is_file():
         raise UsageError(
             f"--reference {path}: there is no such file; `python -m pipeline index` makes one"

@@ -14,7 +14,11 @@ LEVEL = 0.05
 
 def evaluate_measures(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]:
     """Score models by all measures asked for; the result is as JSON has it."""
-    found = judge(settings, names)
+    return result_of(settings, judge(settings, names))
+
+
+def result_of(settings: EvaluateSettings, found: Judgement) -> dict[str, Any]:
+    """Return the figures, and for each measure the best model and the others against it."""
     measures = list(dict.fromkeys(m for own in found.figures.values() for m in own))
     documents, labels = found.documents, found.labels
     return {

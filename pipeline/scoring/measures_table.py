@@ -1,6 +1,7 @@
 """Result of `evaluate --measures` as text."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from pipeline.scoring.label_figures import ACCURACY
@@ -41,23 +42,29 @@ def print_measures(result: dict[str, Any]) -> None:
         print(f"labels: {n_labelled} with {result['labels']} labels")
     _print_figures(result, rows, measures)
     _print_reasons(rows, measures)
-    for row in rows:
-        if row["known_words"] is not None and row["known_words"] < FEW_KNOWN:
-            print(
-                f"{_short(row['model'])}: {row['known_words']:.0%} of its top words occur in the "
-                "documents: are their words counted alike?"
-            )
-        if (row["unseen_pairs"] or 0.0) > MANY_UNSEEN:
-            print(
-                f"{_short(row['model'])}: {row['unseen_pairs']:.0%} of the pairs of its top words "
-                f"are never together in {result['coherence_in']}: c_npmi, -1 for each, is too low "
-                "for so few documents"
-            )
+    for warning in warnings_of(result):
+        print(warning)
     print()
     for measure in measures:
         print(f"{measure}: {MEANINGS[measure].format(**result)}")
         if measure in result["comparisons"]:
             _print_comparison(result["comparisons"][measure])
+
+
+def warnings_of(result: dict[str, Any]) -> Iterator[str]:
+    """Yield sentences on top words that the documents lack, or have never together."""
+    for row in result["models"]:
+        if row["known_words"] is not None and row["known_words"] < FEW_KNOWN:
+            yield (
+                f"{_short(row['model'])}: {row['known_words']:.0%} of its top words occur in the "
+                "documents: are their words counted alike?"
+            )
+        if (row["unseen_pairs"] or 0.0) > MANY_UNSEEN:
+            yield (
+                f"{_short(row['model'])}: {row['unseen_pairs']:.0%} of the pairs of its top words "
+                f"are never together in {result['coherence_in']}: c_npmi, -1 for each, is too low "
+                "for so few documents"
+            )
 
 
 def _print_figures(result: dict[str, Any], rows: list[dict[str, Any]], measures: list[str]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from corpora import Corpus, CorpusFormatError
 from corpora.row_blocks import row_blocks
 from evaluation import LikelihoodEstimate, ZeroProbabilityError, methods
-from evaluation.arrays import Bools
+from evaluation.arrays import Bools, Ints
 from evaluation.estimate import Convention
 from evaluation.methods import scoring_of
 from evaluation.partial_estimate import PartialEstimate
@@ -33,6 +33,7 @@ from pipeline.scoring.blocks import (
 )
 from pipeline.settings import EvaluateSettings
 from pipeline.text.held_out import HeldOut
+from pipeline.training.validation import evenly_spaced
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +79,13 @@ def scored_words(models: Sequence[LoadedModel], documents: HeldOut) -> tuple[str
             + "; ".join(f"{_some(each.model.vocabulary)} in {each.name}" for each in models)
         )
     return words
+
+
+def scored_rows(corpus: Corpus, words: Sequence[str], most: int) -> Ints:
+    """Return at most `most` evenly spaced documents among those that have one of `words`."""
+    is_scored = np.isin(np.array(corpus.vocabulary), np.array(words))
+    rows = np.flatnonzero(corpus.counts @ is_scored.astype(np.int64))
+    return rows[evenly_spaced(len(rows), most)]
 
 
 def common_words(vocabularies: Sequence[Sequence[str]]) -> tuple[str, ...]:

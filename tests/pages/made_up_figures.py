@@ -8,7 +8,8 @@ from pipeline.report.figures.topic_map import topic_map
 def drawn_figures(report):
     figures = [(i, each) for i, run in enumerate(report.runs) for each in all_figures(run)]
     if report.comparison is not None:
-        figures += [(None, each) for each in comparison_figures(report.comparison, report.runs)]
+        of_all = comparison_figures(report.comparison, report.runs, report.measures)
+        figures += [(None, each) for each in of_all]
     return {(of, each.name): page_svg(each, f"run-{of}-{each.name}") for of, each in figures}
 
 
@@ -16,10 +17,12 @@ def made_up_figures(report):
     found = {}
     for i, run in enumerate(report.runs):
         found[i, "topic-map"] = page_svg(topic_map(run.topics), f"r{i}-map")
-        for name in ("training", "prevalence", "top-words", "word-clouds", "likelihoods"):
+        names = ("training", "prevalence", "top-words", "word-clouds", "coherences", "likelihoods")
+        for name in names:
             found[i, name] = _box(f"r{i}-{name}")
     if report.comparison is not None:
-        found[None, "comparison"] = _box("comparison-figure")
+        for name in ("comparison", "measures"):
+            found[None, name] = _box(f"{name}-figure")
         for i in range(len(report.comparison.alignments)):
             found[None, f"alignment-{i + 1}"] = _box(f"alignment-figure-{i}")
     return found

@@ -36,6 +36,9 @@ def made_up_report(
         title=spoil("Topics of a made-up encyclopedia"),
         runs=runs,
         comparison=_comparison(runs) if n_runs > 1 else None,
+        measures=made_up_sections.measures_section(tuple(run.name for run in runs))
+        if n_runs > 1
+        else None,
     )
 
 
@@ -60,6 +63,7 @@ def _run(i, n_topics, n_words, n_documents, words_a_document, spoil):
         provenance=_provenance(),
         dependencies=None,
         shapes=None,
+        coherence=made_up_sections.coherence_section(n_topics),
         notes=("The variational bound is not known for this family.",) if i else (),
     )
 

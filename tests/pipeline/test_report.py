@@ -35,12 +35,20 @@ def test_a_page_and_figures(reported):
     run = reported / "runs/tiny"
     assert (run / "report.html").stat().st_size > 50_000
     names = {path.stem for path in (run / "figures").iterdir()}
-    assert names >= {"topic-map", "training", "prevalence", "top-words", "likelihoods"}
+    assert names >= {
+        "topic-map",
+        "training",
+        "prevalence",
+        "top-words",
+        "coherences",
+        "likelihoods",
+    }
     for name in names:
         assert (run / "figures" / f"{name}.svg").read_bytes().startswith(b"<?xml")
         assert (run / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     assert (reported / "report.html").exists()
     assert (reported / "figures/comparison.svg").exists()
+    assert (reported / "figures/measures.svg").exists()
 
 
 def test_equal_runs_give_equal_pages(copied):
@@ -107,6 +115,7 @@ def test_from_another_directory_the_store_is_found(copied, tmp_path):
         (["tiny", "--words", "0"], "--words must be at least 1, found 0"),
         (["tiny", "--scored", "1"], "--scored must be at least 2, or 0"),
         (["tiny", "--seed", "-1"], "--seed must be from 0"),
+        (["tiny", "--reference", "no.index"], "--reference no.index: there is no such file"),
         (["tiny", "./runs/tiny"], "./runs/tiny is named twice"),
         (["tiny", "-o", "."], "--output: . exists and is not a file"),
         (["tiny", "-o", "no/page.html"], "--output: the directory of no/page.html does not exist"),

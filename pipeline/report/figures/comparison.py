@@ -90,9 +90,14 @@ def finish_rows(
         at_row = ("axes fraction", "data")
         axes.annotate(text, (1, y), (8, 0), xycoords=at_row, va="center", **beside)
     axes.annotate("perplexity", (1, 1), (8, head), xycoords="axes fraction", **beside)
-    axes.set_yticks(range(len(rows)), names, parse_math=False)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
+    name_rows(axes, names, 7)
+
+
+def name_rows(axes: Any, names: Sequence[str], n_ticks: int) -> None:
+    """Write the name of row n at y = n, and at most `n_ticks` values on the axis of x."""
+    axes.set_yticks(range(len(names)), names, parse_math=False)
+    axes.set_ylim(len(names) - 0.4, -0.6)
     axes.margins(x=0.08)
-    axes.xaxis.set_major_locator(MaxNLocator(7))
+    axes.xaxis.set_major_locator(MaxNLocator(n_ticks))
     axes.tick_params(axis="y", length=0)
     axes.spines.left.set_visible(False)

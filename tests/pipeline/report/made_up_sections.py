@@ -135,3 +135,36 @@ def alignment_of(n_pairs, seed, second="$gamma_poisson$", first="gibbs-12"):
         sections.AlignedTopics(n, others[n], distances[n], words[n : n + 5]) for n in range(n_pairs)
     ] + [sections.AlignedTopics(n_pairs, None, None, ())]
     return sections.Alignment(first, second, tuple(pairs), float(np.mean(distances)))
+
+
+def coherence_section(n_topics, seed=0):
+    """Coherences of which every fourth has no interval, and the last no value."""
+    rng = np.random.default_rng(seed)
+    values = np.sort(rng.uniform(-0.4, 0.5, size=n_topics - 1))[::-1].tolist()
+    found = [
+        sections.Measured(value, why="few documents")
+        if n % 4 == 3
+        else sections.Measured(value, value - 0.06, value + 0.06)
+        for n, value in enumerate(values)
+    ]
+    rows = zip(range(n_topics), [*found, sections.Measured(None, why="no words")], strict=True)
+    where = "the 62 documents of the test part, each a window"
+    mean = sections.Measured(float(np.mean([0.0, *values])), -0.05, 0.12)
+    return sections.CoherenceSection("c_npmi", 10, where, tuple(rows), mean)
+
+
+def measures_section(models):
+    """Three measures of these models, of which the first is the best and the last is worse."""
+    n = len(models)
+    nats = [sections.Measured(7.3 + 0.02 * i, 7.25 + 0.02 * i, 7.35 + 0.02 * i) for i in range(n)]
+    alike = [sections.Measured(0.7 + 0.01 * i, why="two models") for i in range(n)]
+    none = [sections.Measured(None, why="no weights")] * n
+    meaning = "held-out likelihood"
+    columns = (
+        sections.MeasureColumn(
+            *("nats a word", meaning, "low", "documents", tuple(nats), models[0], models[-1:])
+        ),
+        sections.MeasureColumn("cosine", "agreement", "", "models", tuple(alike)),
+        sections.MeasureColumn("exclusivity", "words of a topic", "", "", tuple(none)),
+    )
+    return sections.MeasuresSection(tuple(models), columns, 62, "the scored documents", ("Why.",))

@@ -18,9 +18,12 @@ from pipeline.figures.text_width import text_width
 from pipeline.figures.write import page_svg
 from pipeline.report.figures import all_figures, comparison_figures
 from pipeline.report.figures.alignment import MAX_PAIRS, alignment
+from pipeline.report.figures.coherences import coherences
 from pipeline.report.figures.comparison import comparison
 from pipeline.report.figures.dependencies import dependencies
 from pipeline.report.figures.likelihoods import HOLLOW, MAX_LOW_ESS, STYLES, likelihoods
+from pipeline.report.figures.measures import STYLES as MEASURE_STYLES
+from pipeline.report.figures.measures import measures
 from pipeline.report.figures.prevalence import prevalence
 from pipeline.report.figures.shapes import shapes
 from pipeline.report.figures.top_words import most_relevant, top_words
@@ -39,8 +42,10 @@ from pipeline.runs.topic_rows import topic_rows
 from tests.pipeline.figures.test_write import elements_of
 from tests.pipeline.report.made_up_sections import (
     alignment_of,
+    coherence_section,
     comparison_section,
     likelihood_section,
+    measures_section,
     topics_section,
     training_section,
 )
@@ -82,10 +87,14 @@ def run_of(**sections):
 def test_a_run_has_the_figures_of_what_it_has():
     least = run_of(topics=replace(topics_section(4), clouds=()))
     assert [each.name for each in all_figures(least)] == ["topic-map", "prevalence", "top-words"]
-    sections = {"training": training_section(3), "likelihood": likelihood_section()}
+    sections = {
+        "training": training_section(3),
+        "likelihood": likelihood_section(),
+        "coherence": coherence_section(4),
+    }
     names = [each.name for each in all_figures(run_of(**sections, shapes=(1.0, 0.5, 0.1, 0.0)))]
     assert names[:3] == ["training", "topic-map", "prevalence"]
-    assert names[3:] == ["top-words", "word-clouds", "likelihoods", "shapes"]
+    assert names[3:] == ["top-words", "word-clouds", "coherences", "likelihoods", "shapes"]
     nothing = TopicsSection((), (), (), (), (), 0, 0.0, ())
     assert all_figures(run_of(topics=nothing, training=TrainingSection((), None, "", ""))) == []
 
@@ -95,6 +104,9 @@ def test_a_comparison_has_an_alignment_with_each_other_run():
     first = replace(run_of(topics=topics_section(12)), name="gibbs-12")
     figures = comparison_figures(section, [first])
     assert [each.name for each in figures] == ["comparison", "alignment-0", "alignment-1"]
+    of_all = measures_section(("gibbs-12", "online-12"))
+    names = [each.name for each in comparison_figures(section, [first], of_all)]
+    assert names == ["comparison", "measures", "alignment-0", "alignment-1"]
     labels = {row.number: row.label for row in first.topics.topics}
     texts = [text.get_text() for text in texts_of(drawn(figures[1]))]
     assert any(text.startswith(labels[3]) for text in texts)
@@ -110,6 +122,9 @@ def test_a_comparison_has_an_alignment_with_each_other_run():
         training_curve(training_section(5, bound=True)),
         likelihoods(likelihood_section()),
         comparison(comparison_section()),
+        coherences(coherence_section(12), {0: "<script>alert(1)</script>", 1: "$\\frac{"}),
+        coherences(coherence_section(80), {}),
+        measures(measures_section(("$gamma_poisson$", "<b>bold</b>", "nul\x00bell"))),
         alignment(alignment_of(9, 0), 0, {0: "<script>alert(1)</script>"}, {1: "$\\frac{"}),
         shapes(topics_section(5), (1.0, 0.3, 0.1, 1e-9, 0.0)),
     ],
@@ -491,3 +506,43 @@ def test_dependencies():
     names = [each.name for each in all_figures(run_of(dependencies=rows))]
     assert "dependencies" not in names  # without the model
     assert dependencies(model, [{**row, "positive": [], "negative": []} for row in rows]) is None
+
+
+def bars_of(canvas):
+    return [each for axes in canvas.axes for each in axes.containers]
+
+
+def is_hollow(bar):
+    return bar.lines[0].get_markerfacecolor() == PAPER
+
+
+def test_coherences_without_an_interval_are_hollow_and_topics_without_a_value_left_out():
+    section = coherence_section(12)
+    canvas = drawn(coherences(section, {}))
+    bars, known = bars_of(canvas), [each for _, each in section.topics if each.value is not None]
+    assert len(bars) == len(known) == 11
+    for bar, of in zip(bars, known, strict=True):
+        assert bar.lines[0].get_xdata() == [of.value]
+        assert bar.has_xerr == (of.low is not None)
+        assert is_hollow(bar) == (of.low is None)
+        if of.low is not None:
+            ends = bar.lines[2][0].get_segments()[0][:, 0]
+            assert ends == pytest.approx([of.low, of.high])
+    nothing = replace(section, topics=tuple((k, each) for k, each in section.topics[-1:]))
+    assert coherences(nothing, {}) is None
+
+
+def test_measures_mark_the_best_model_and_those_that_are_worse():
+    section = measures_section(("a", "b", "c"))
+    figure = measures(section)
+    assert "nats a word from 7.300 to 7.340, a is the best" in figure.description
+    assert "exclusivity" not in figure.description
+    canvas = drawn(figure)
+    assert [axes.get_title("left") for axes in canvas.axes] == [
+        "nats a word, low is good",
+        "cosine",
+    ]
+    nats = [bar.lines[0].get_color() for bar in canvas.axes[0].containers]
+    assert nats == [MEASURE_STYLES[kind][0] for kind in ("best", "", "worse")]
+    assert [is_hollow(bar) for bar in canvas.axes[1].containers] == [True] * 3
+    assert measures(replace(section, columns=section.columns[2:])) is None

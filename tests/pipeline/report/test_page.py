@@ -95,9 +95,10 @@ def test_figures_of_alignments_are_counted_from_nought_or_one(first):
 def test_what_a_run_does_not_have_is_left_out_and_clouds_may_be_missing():
     report = small()
     whole = render(report, {})
-    bare = replace(report.runs[0], training=None, documents=None, likelihood=None, notes=("Why.",))
+    nothing = dict.fromkeys(("training", "documents", "coherence", "likelihood"))
+    bare = replace(report.runs[0], **nothing, notes=("Why.",))
     html = render(replace(report, runs=(bare,)), {})
-    for name in ("training", "documents", "likelihood"):
+    for name in nothing:
         assert f'id="run-1-{name}"' in whole
         assert f"run-1-{name}" not in html
     assert "Why." in html
