@@ -712,7 +712,7 @@ class ReadingTestSettings:
 
     GROUPS: ClassVar[Groups] = {
         "questions": ("questions", "tasks", "topics", "documents", "repeated"),
-        "files": ("output", "key"),
+        "files": ("output", "key", "vocabulary"),
         "running": ("seed", "runs", "threads"),
     }
 
@@ -741,6 +741,7 @@ class ReadingTestSettings:
         "right answers, not for the readers; by default beside the page, its name with .key.json",
         metavar="FILE",
     )
+    vocabulary: str = setting("", "words, one a line, for models without words", metavar="FILE")
     seed: int = setting(0, "random seed of intruders and of the order", metavar="N")
     runs: str = setting("runs", "folder of runs", metavar="DIR")
     threads: int = setting(-1, "threads; -1: one for each core", metavar="N")

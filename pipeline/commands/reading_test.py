@@ -24,8 +24,8 @@ def add(commands: Any) -> None:
         "run_names",
         metavar="RUN",
         nargs="+",
-        help="name or path of a run; or a model of another program, or a .txt with the words of a "
-        "topic on each line",
+        help="name or path of a run; or a file of any model that `evaluate --measures` reads, such "
+        "as a .txt with the words of a topic on each line",
     )
     parser.add_argument("--force", action="store_true", help="replace files that are there already")
 

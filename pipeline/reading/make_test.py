@@ -46,7 +46,7 @@ def reading_test(
         raise UsageError(f"--key and --output are both {page}: name two files")
     for path, what in ((page, "the page"), (key, "the key")):
         check_file(str(path), what, force=force)
-    models = asked_models(settings.runs, names)
+    models = asked_models(settings.runs, names, settings.vocabulary or None)
     rng = np.random.default_rng(settings.seed)
     items: list[Item] = []
     for m, model in enumerate(models):

@@ -65,10 +65,13 @@ class AnyModel:
         return None if topics is None else SavedModel(topics, self.described.vocabulary)
 
 
-def any_model(runs: str, name: str, vocabulary: PathLike | None = None) -> AnyModel:
+def any_model(
+    runs: str, name: str, vocabulary: PathLike | None = None, *, is_checked: bool = True
+) -> AnyModel:
     """Find the run of that name or path, or read the model at that path.
 
-    `vocabulary` is a file with the words of models without words.
+    `vocabulary` is a file with the words of models without words. Files of a run are checked if
+    `is_checked`.
 
     Raises UsageError if there is nothing; ModelFormatError or CorpusFormatError, naming the file
     and where there are lines the line, if it cannot be read as a model; MissingExtraError if
@@ -76,7 +79,7 @@ def any_model(runs: str, name: str, vocabulary: PathLike | None = None) -> AnyMo
     """
     first, second = _parts(name)
     try:
-        return AnyModel.of_run(name, LoadedRun.find(runs, name))
+        return AnyModel.of_run(name, LoadedRun.find(runs, name, is_checked=is_checked))
     except UsageError:
         if not Path(first).exists():
             raise

@@ -2,9 +2,11 @@ import json
 import re
 import shutil
 
+import numpy as np
 import pytest
 
 from evaluation.topics.reading.question import TASKS
+from models import load_model
 from pipeline.reading.key_file import read_key
 from tests.pipeline.reading.made_up_tests import WORDS, make_runs
 from tests.pipeline.report.made_up_runs import made_up_corpus, made_up_run, true_topics
@@ -101,8 +103,8 @@ def test_models_are_files_and_lists_of_words_too(runs, tmp_path):
     lists = tmp_path / "lists.txt"
     lists.write_text(
         "river, lake, sea, pond, brook, spring\n\n"
-        "piano guitar violin drum flute horn\n"
-        "0\t0.5\tatom photon quark nucleus electron laser\n",
+        "piano, guitar, violin, drum, flute, horn\n"
+        "atom, photon, quark, nucleus, electron, laser\n",
         "utf-8",
     )
     model = runs / "runs/five/model.npz"
@@ -114,16 +116,41 @@ def test_models_are_files_and_lists_of_words_too(runs, tmp_path):
     assert {"lake", "sea"} <= set(next(i for i in items if i.unit == "0").question.options)
 
 
+def test_models_of_every_kind_that_evaluate_reads(zoo):
+    saved = load_model(zoo / "model.npz")
+    weights, words = saved.topics.topic_word, list(saved.vocabulary)
+    tops = [[words[w] for w in row] for row in saved.topics.top_words(10).tolist()]
+    (zoo / "lists.json").write_text(json.dumps(tops))
+    (zoo / "beta.csv").write_text(
+        "\n".join([",".join(words), *(",".join(map(str, row)) for row in weights.tolist())])
+    )
+    np.savez(zoo / "octis.npz", **{"topic-word-matrix": weights, "vocabulary": words})
+    (zoo / "bertopic").mkdir()
+    of_topics = {str(k): [[word, 0.2] for word in top] for k, top in enumerate(tops)}
+    of_topics["-1"] = [["the", 0.1]]
+    content = {"topic_representations": of_topics, "topics": []}
+    (zoo / "bertopic/topics.json").write_text(json.dumps(content))
+    names = ("model.npz", "gensim.model", "lda-c", "weights.txt,keys.txt", "state.gz", "lists.json")
+    names += ("beta.csv", "octis.npz", "bertopic")
+    argv = (*names, "--vocabulary", "words.txt", "--tasks", "rating", "--repeated", 0)
+    made = call("reading-test", *argv, "--json", cwd=zoo).succeeded().result
+    assert set(made["tasks"]["rating"].values()) == {3}
+    items = read_key(zoo / made["key"]).items
+    shown = {(each.model, each.unit): each.question.text for each in items}
+    for name in made["models"]:
+        for k in range(3):
+            assert shown[name, str(k)] == shown["model", str(k)]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "there are no words in it"),
-        ("a b c\nd\n", "line 2: has one word"),
-        ("a b a\nd e\n", "line 1: has a word twice"),
-        ("\ufffe".encode("utf-16").decode("latin-1"), "line 1: has one word"),
+        ("", "the file is empty"),
+        ("a b c\nd\n", "lists.txt: topic 1 has fewer than two words"),
+        ("a b a\nd e f\n", "topic 0 has a word twice"),
     ],
 )
-def test_damaged_lists_are_refused_with_their_line(tmp_path, text, message):
+def test_damaged_lists_are_refused_with_their_topic(tmp_path, text, message):
     (tmp_path / "lists.txt").write_text(text, "utf-8")
     assert message in call("reading-test", "lists.txt", cwd=tmp_path).failed(3)
 
