@@ -2,6 +2,7 @@
 
 Recognised by their columns:
 
+    0.5*"river" + 0.3*"lake"     gensim's `print_topics`: see `models.described.printed_topics`
     topic, term, beta            a row for each topic and word: tidytext, topica, `topics --csv`
     Topic, Representation        a row a topic, its words in one field: BERTopic's `get_topic_info`
     topic, word_1, word_2, …     a row a topic, a word a field; with or without a header
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corpora.formats.lines import shown
+from models.described.printed_topics import printed_topics, terms_of
 from models.described.tables import (
     TOPIC_COLUMN,
     TOPIC_NAME,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from corpora.files import PathLike
     from models.arrays import Bools, Floats
+    from models.described.printed_topics import Weighted
     from models.described.tables import Row
 
 TOPIC = ("topic", "topic_id", "topics", "component", "cluster")
@@ -50,7 +53,6 @@ LIST = (
 OUTLIERS = "-1"  # BERTopic's number of the documents that are in no topic
 MIN_WHOLE = 0.99  # Least sum of probabilities of a topic whose words all have a row
 MAX_LOG_ERROR = 0.01  # Largest difference between 1 and the sum of a topic given by logarithms
-GENSIM_TERM = re.compile(r'([\d.]+(?:e-?\d+)?)\*"?([^"+]+)"?')
 
 
 def read_topic_table(path: PathLike, vocabulary: Sequence[str] | None = None) -> DescribedTopics:
@@ -61,6 +63,9 @@ def read_topic_table(path: PathLike, vocabulary: Sequence[str] | None = None) ->
     and line, if it is of no such form.
     """
     table = Table.at(path)
+    printed = printed_topics(path)
+    if printed:
+        return _printed(table, printed)
     peeked = table.peek()
     header, body = peeked[0].fields, peeked[1:]
     topic, word, weight = (place_of(header, names) for names in (TOPIC, WORD, WEIGHT))
@@ -86,6 +91,16 @@ def _holds_words(body: Sequence[Row], column: int | None) -> bool:
     )
 
 
+def _printed(table: Table, printed: Sequence[Weighted]) -> DescribedTopics:
+    """Return topics as gensim printed them: weights, if they are those of all words."""
+    for k, terms in enumerate(printed):
+        if len({word for word, _ in terms}) < len(terms):
+            raise table.error(1, f"topic {k} has a word twice: leave one out")
+    if all(sum(weight for _, weight in terms) >= MIN_WHOLE for terms in printed):
+        return _of_weights([dict(terms) for terms in printed])
+    return DescribedTopics.from_words([[word for word, _ in terms] for terms in printed])
+
+
 def _long(table: Table, topic: int, word: int, weight: int) -> DescribedTopics:
     """Read a row for each topic and word; words without a row weigh nothing."""
     topics: dict[str, dict[str, float]] = {}
@@ -104,18 +119,23 @@ def _long(table: Table, topic: int, word: int, weight: int) -> DescribedTopics:
         weights[term] = float(number)
     if not topics:
         raise table.error(1, "expected rows of topics, found none")
-    vocabulary = list(dict.fromkeys(term for each in topics.values() for term in each))
+    return _of_weights(list(topics.values()))
+
+
+def _of_weights(topics: Sequence[dict[str, float]]) -> DescribedTopics:
+    """Return topics of weights by word; of words alone if the weights of others are not known."""
+    vocabulary = list(dict.fromkeys(term for each in topics for term in each))
     place = {term: w for w, term in enumerate(vocabulary)}
     matrix = np.zeros((len(topics), len(vocabulary)))
     is_given = np.zeros(matrix.shape, dtype=bool)
-    for k, weights in enumerate(topics.values()):
+    for k, weights in enumerate(topics):
         columns = [place[term] for term in weights]
         matrix[k, columns] = list(weights.values())
         is_given[k, columns] = True
     if (matrix <= 0).all() and is_given.all():
         matrix = without_logs(matrix)
-    if _is_cut(is_given, matrix):  # weights of other words are not known
-        order = [sorted(each, key=lambda term: -each[term]) for each in topics.values()]
+    if _is_cut(is_given, matrix):
+        order = [sorted(each, key=lambda term: -each[term]) for each in topics]
         return DescribedTopics.from_words(order)
     return DescribedTopics.from_weights(matrix, vocabulary)
 
@@ -157,9 +177,9 @@ def words_of_cell(text: str) -> list[str]:
                 return words_of(parse(text))
             except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
                 continue
-    found = GENSIM_TERM.findall(text)
+    found = terms_of(text)
     if found:
-        return [word.strip() for _, word in found]
+        return [word for word, _ in found]
     for separator in (",", ";", "|", " - ", "\t"):
         if separator in text:
             return [word for each in text.split(separator) if (word := each.strip())]

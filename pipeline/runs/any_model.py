@@ -121,7 +121,8 @@ def described_kind(path: PathLike) -> str:
         return "topica"
     if start.startswith(b"PK\x03\x04"):
         return "" if _has_header(path) else "arrays"
-    if start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{"):
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text[:1] in (b"[", b"{") and text[:2] != b"[(":  # a list of Python, as gensim prints it
         return "json"
     try:
         kind_of(path)

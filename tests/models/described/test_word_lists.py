@@ -1,9 +1,13 @@
 """Tables of topics in the forms that people write."""
 
+import warnings
+from pprint import pformat
+
 import numpy as np
 import pytest
 
 from corpora.errors import CorpusFormatError
+from models.described.printed_topics import terms_of
 from models.described.word_lists import read_topic_table, words_of_cell
 
 TOPICS = (("river", "lake", "sea"), ("piano", "violin", "term"))
@@ -39,6 +43,18 @@ LISTS = {
     "names of topics": "Topic,Name\n0,0_river_lake_sea\n1,1_piano_violin_term\n",
     "gensim": 'topic;words\n0;0.5*"river" + 0.3*"lake" + 0.2*"sea"\n'
     '1;0.5*"piano" + 0.3*"violin" + 1e-2*"term"\n',
+    "gensim's lines": '0.5*"river" + 0.3*"lake" + 0.15*"sea"\n\n'
+    '.5*"piano" + .3*"violin" + 1e-2*"term"\n',
+    "gensim's pairs": '(0, \'0.500*"river" + 0.300*"lake" + 0.1*"sea"\')\n'
+    '(1, \'0.500*"piano" + 0.300*"violin" + 0.1*"term"\')\n',
+    "gensim's list": '[(0, \'0.500*"river" + 0.300*"lake" \'\n  \'+ 0.1*"sea"\'),\n'
+    ' (1, \'0.500*"piano" + 0.300*"violin" + 0.1*"term"\')]\n',
+    "gensim's log": 'topic #0 (0.1): 0.5*"river" + 0.3*"lake" + 0.1*"sea"\n'
+    'topic #1 (0.1): 0.5*"piano" + 0.3*"violin" + 0.1*"term"\n',
+    "of tutorials": 'Topic: 0 \nWords: 0.5*"river" + 0.3*"lake" + 0.1*"sea"\n'
+    'Topic: 1 \nWords: 0.5*"piano" + 0.3*"violin" + 0.1*"term"\n',
+    "gensim's LSI": '-0.5*"river" + 0.3*"lake" + -0.1*"sea"\n'
+    '0.5*"piano" + 0.3*"violin" + 0.1*"term"\n',
     "MALLET's keys": "0\t0.5\triver lake sea \n1\t0.25\tpiano violin term \n",
     "top terms": "topic,term,beta\n1,lake,.3\n1,river,.5\n1,sea,.2\n"
     "2,piano,.6\n2,violin,.3\n2,term,.1\n",
@@ -57,6 +73,10 @@ def rows(table, sep=","):
 
 
 TABLES = {
+    "gensim's sums of all words": "\n".join(
+        " + ".join(f'{x:.3f}*"{w}"' for w, x in zip(WORDS, row, strict=True))
+        for row in WEIGHTS.tolist()
+    ),
     "a row a topic": rows([WORDS, *WEIGHTS.tolist()]),
     "text2vec": rows([["", *WORDS], *([k, *w] for k, w in enumerate(WEIGHTS.tolist(), 1))]),
     "R without a corner": rows([WORDS, *([k, *w] for k, w in enumerate(WEIGHTS.tolist(), 1))], " "),
@@ -113,6 +133,7 @@ def test_negative_weights_stay(tmp_path):
         ("a,b,a\n1,2,3\n4,5,6\n", "twice"),
         ("river,lake,river\npiano,violin,term\n", "topic 0 has a word twice"),
         ('river,"lake\n', "line 1: unexpected end of data"),
+        ('0.5*"lake" + 0.4*"lake"\n', "line 1: topic 0 has a word twice"),
         ("topic,words\n-1,of the\n", "expected rows of topics, found none"),
     ],
 )
@@ -121,6 +142,27 @@ def test_errors_name_file_and_line(tmp_path, text, message):
         read_topic_table(written(tmp_path, text))
     assert message in str(caught.value)
     assert str(tmp_path / "topics.csv") in str(caught.value)
+
+
+def test_sums_of_gensim_may_have_any_words():
+    text = '0.5*"c++" + 2.5e-05*"a, b" + 0.1*"it\'s" + 0.1*bare'
+    assert terms_of(text) == [("c++", 0.5), ("a, b", 2.5e-05), ("it's", 0.1), ("bare", 0.1)]
+    assert terms_of("5*stars hotel") == terms_of("river, 0.5*x") == []
+
+
+def test_topics_that_gensim_printed(tmp_path):
+    corpus = [[(0, 3), (1, 2)], [(2, 3), (3, 2)], [(0, 1), (2, 2)]]
+    words = dict(enumerate(("river", "c++", "piano", "a+b")))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from gensim.models import LdaModel
+
+        model = LdaModel(corpus, 2, words, random_state=0)
+    shown = model.show_topics(num_words=3, formatted=False)
+    expected = tuple(tuple(word for word, _ in terms) for _, terms in shown)
+    printed = model.print_topics(num_words=3)
+    for text in (str(printed), pformat(printed, width=30), "\n".join(map(str, printed))):
+        assert read_topic_table(written(tmp_path, text)).words == expected
 
 
 def test_a_field_is_never_run():
