@@ -9,10 +9,10 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from corpora import Corpus
 from evaluation.arrays import Ints
 from evaluation.figure import Figure, groups_of, mean_figure, mean_over_seeds
 from evaluation.topics.agreement import model_agreement
@@ -37,9 +37,6 @@ from pipeline.setting_sources import check_least
 from pipeline.settings import EvaluateSettings
 from pipeline.text.held_out import HeldOut, held_out
 
-if TYPE_CHECKING:
-    from corpora import Corpus
-
 logger = logging.getLogger(__name__)
 
 MEASURES = ("likelihood", "coherence", "diversity", "exclusivity", "stability", "labels")
@@ -63,7 +60,8 @@ class Judgement:
     n_groups: int
     n_diverse: int  # Words of a topic that diversity is of
     unseen_pairs: dict[str, float]  # Share of pairs of top words in no document together, by row
-    known_words: dict[str, float]  # Share of top words that occur in the documents, by row
+    known_words: dict[str, float]
+    """Share of top words that occur where coherence is counted, by row."""
 
 
 def judge(settings: EvaluateSettings, names: Sequence[str]) -> Judgement:
@@ -126,6 +124,7 @@ def judge_rows(
     if "stability" in asked:
         for name, own in _stability(rows, settings.words).items():
             of_rows[name].update(own)
+    known = _known_words(documents.corpus if index is None else index)
     return Judgement(
         documents=documents,
         rows=rows,
@@ -139,7 +138,7 @@ def judge_rows(
             row.name: float(np.mean([unseen.get(each.name, 0.0) for each in row.members]))
             for row in rows
         },
-        known_words={row.name: _known_words(row, documents, settings.words) for row in rows},
+        known_words={row.name: _known_share(row, known, settings.words) for row in rows},
     )
 
 
@@ -227,13 +226,18 @@ def _labelled(
     return label_figures(settings, models, documents, group_of, names, labels)
 
 
-def _known_words(row: Judged, documents: HeldOut, n_words: int) -> float:
-    """Return the share of top words that occur in the documents; NaN without top words."""
-    used = np.zeros(documents.corpus.n_words, dtype=bool)
-    used[np.unique(documents.corpus.counts.indices)] = True
-    known = {
-        word for word, is_used in zip(documents.corpus.vocabulary, used, strict=True) if is_used
-    }
+def _known_words(corpus: Corpus | ReferenceIndex) -> set[str]:
+    """Return the words that occur in documents."""
+    used = np.zeros(len(corpus.vocabulary), dtype=bool)
+    if isinstance(corpus, ReferenceIndex):
+        used[corpus.word_tokens > 0] = True
+    else:
+        used[np.unique(corpus.counts.indices)] = True
+    return {word for word, is_used in zip(corpus.vocabulary, used, strict=True) if is_used}
+
+
+def _known_share(row: Judged, known: set[str], n_words: int) -> float:
+    """Return the share of top words that are known; NaN without top words."""
     tops = [w for each in row.members for some in each.described.words for w in some[:n_words]]
     return sum(word in known for word in tops) / len(tops) if tops else float("nan")
 

@@ -56,8 +56,8 @@ def warnings_of(result: dict[str, Any]) -> Iterator[str]:
     for row in result["models"]:
         if row["known_words"] is not None and row["known_words"] < FEW_KNOWN:
             yield (
-                f"{_short(row['model'])}: {row['known_words']:.0%} of its top words occur in the "
-                "documents: are their words counted alike?"
+                f"{_short(row['model'])}: {row['known_words']:.0%} of its top words occur in "
+                f"{result['coherence_in']}: are their words counted alike?"
             )
         if (row["unseen_pairs"] or 0.0) > MANY_UNSEEN:
             yield (

@@ -201,6 +201,14 @@ def test_words_that_the_reference_lacks_are_named(indexed):
     assert 0 < len(summary["unknown_words"]) < summary["different_words"]
     plain = call(*argv, cwd=indexed).succeeded().out
     assert f"{len(summary['unknown_words'])} of {summary['different_words']} words are not" in plain
+    argv = ("evaluate", "tiny", "--measures", "coherence", "--reference", "few.index")
+    row = call(*argv, "--json", cwd=indexed).succeeded().result["models"][0]
+    model = load_model(indexed / "runs/tiny/model.npz")
+    tops = [model.vocabulary[w] for w in model.topics.top_words(10).ravel()]
+    known = ReferenceIndex.open(indexed / "few.index").number_of
+    assert row["known_words"] == sum(word in known for word in tops) / len(tops) < 0.5
+    text = call(*argv, cwd=indexed).succeeded().out
+    assert f"{row['known_words']:.0%} of its top words occur in few.index" in text
 
 
 @pytest.mark.parametrize(
