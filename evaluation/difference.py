@@ -291,11 +291,11 @@ def _log_weights(
 ) -> tuple[Floats, Floats]:
     """Return the log-weights (N,) of the chains forwards and of those backwards."""
     paired = paired_document(*ends, pairs, *document)
-    temperatures = path_of(paired, size[1])
+    path = path_of(paired, size[1])
     of_ends = ((pairs.first, pairs.first_prior), (pairs.second, pairs.second_prior))
     found = []
     for backwards, topics, copies in zip((False, True), ends, of_ends, strict=True):
         own, _ = document_of(topics, *document)
         chains = (own, burn_in_of(own), *copies, size[0], rng)
-        found.append(anneal_chains(paired, temperatures, backwards, *chains))
+        found.append(anneal_chains(paired, path, backwards, *chains))
     return found[0], found[1]

@@ -10,6 +10,9 @@ with the Dirichlet-multinomial DM of `annealing`. Every f_t is that of a model, 
 all z is the document's probability: Z_0 under the start, Z_1 under the end. A Gibbs sweep leaves it
 invariant: p(z_l = p | all others) ∝ φ_t[p, j_l] (C_p^{-l} + α_t,p).
 
+A step of the path is given by both weights, 1 - t and t, so that neither end is lost where its
+weights are a small part of the other's: see `mixed`.
+
 Forwards, from z ~ p(z | j) under the start, the mean weight ∏_s f_{t_s+1}(z_s) / f_{t_s}(z_s) is
 Z_1 / Z_0. Backwards, from z under the end, with each sweep's tokens in the opposite order, the mean
 of 1 / weight is Z_0 / Z_1. Draws from p(z | j) are not exact here: they are the ends of Markov
@@ -48,9 +51,9 @@ LARGE = 1e100  # limit of a product, above which its logarithm is added to a sum
 class PairedDocument(NamedTuple):
     """A document of L tokens and U different words over P pairs of topics."""
 
-    ends: Floats  # (U, P, 2), b and a - b of each word, divided by the largest of the word
+    ends: Floats  # (U, P, 2), b and a of each word, divided by the largest of the word
     products: Floats  # (U, P, 3), cumulative sums over pairs of bβ, bα + aβ, and aα
-    priors: Floats  # (P, 2), β and α - β
+    priors: Floats  # (P, 2), β and α
     word_of: Ints32  # (L,), the row of each token's word
 
 
@@ -64,26 +67,26 @@ def paired_document(
     beta, alpha = pairs.first_prior, pairs.second_prior
     products = np.stack([b * beta, b * alpha + a * beta, a * alpha], axis=-1)
     return PairedDocument(
-        np.stack([b, a - b], axis=-1),
+        np.stack([b, a], axis=-1),
         np.cumsum(products, axis=1),
-        np.stack([beta, alpha - beta], axis=-1),
+        np.stack([beta, alpha], axis=-1),
         np.repeat(np.arange(len(words), dtype=np.int32), n),
     )
 
 
 def path_of(document: PairedDocument, n_temperatures: int) -> Floats:
-    """Return t from 0 to 1 in even steps; other steps if a word is impossible in a topic at an end.
+    """Return 1 - t and t (T, 2), with t from 0 to 1 in even steps; other steps if a word is
+    impossible in a topic at an end.
 
     Then a state with probability 0 at the end has some as soon as t differs from it, and chains
     must find it: t are even in log(t / (1 - t)), from `EDGE` to 1 - `EDGE`.
     """
-    b, a = document.ends[:, :, 0], document.ends[:, :, 0] + document.ends[:, :, 1]
-    if np.array_equal(b == 0, a == 0):
-        return np.linspace(0.0, 1.0, n_temperatures)
-    limit = np.log(1.0 / EDGE - 1.0)
-    even = np.linspace(-limit, limit, n_temperatures)
-    result: Floats = 1.0 / (1.0 + np.exp(-even))
-    return result
+    rising = np.linspace(0.0, 1.0, n_temperatures)
+    if not np.array_equal(document.ends[:, :, 0] == 0, document.ends[:, :, 1] == 0):
+        limit = np.log(1.0 / EDGE - 1.0)
+        even = np.linspace(-limit, limit, n_temperatures)
+        rising = 1.0 / (1.0 + np.exp(-even))
+    return np.ascontiguousarray(np.stack([rising[::-1], rising], axis=1))
 
 
 def burn_in_of(document: Document) -> Floats:
@@ -120,18 +123,32 @@ def draw_pairs(
 
 
 @kernel
+def mixed(start: float, end: float, step: Floats) -> float:
+    """Return (1 - t) start + t end at `step` (2,), 1 - t and t.
+
+    From the nearer end, so that it is exact at both ends and for equal ones, and the same with ends
+    and step reversed, but for rounding at t = 1/2.
+    """
+    if step[1] < step[0]:
+        return float(start + step[1] * (end - start))
+    return float(end + step[0] * (start - end))
+
+
+@kernel
 def sweep_pairs(
-    document: PairedDocument, t: float, backwards: bool, pair_of: Ints32, tally: Tally, rng: Rng
+    document: PairedDocument, step: Floats, backwards: bool, pair_of: Ints32, tally: Tally, rng: Rng
 ) -> None:
     """Resample each token's pair ∝ φ_t (C + α_t), C without the token, in place.
 
-    As in `annealing`, the sum over α_t is known beforehand, here as a polynomial in t, and the sum
-    over C has few terms. Mutates `pair_of` (L,) and its counts `tally`.
+    `step` (2,) are 1 - t and t. As in `annealing`, the sum over α_t is known beforehand, here as a
+    polynomial in t, and the sum over C has few terms. Mutates `pair_of` (L,) and its counts
+    `tally`.
     """
     topic, n, place, share = tally.topic, tally.n, tally.place, tally.share
     ends, products, word_of = document.ends, document.products, document.word_of
     n_tokens, last = len(pair_of), ends.shape[1] - 1
-    c0, c1, c2 = (1.0 - t) * (1.0 - t), (1.0 - t) * t, t * t
+    of_start, of_end = step[0], step[1]
+    c0, c1, c2 = of_start * of_start, of_start * of_end, of_end * of_end
     n_active = tally.n_active[0]
     for i in range(n_tokens):
         token = n_tokens - 1 - i if backwards else i
@@ -144,7 +161,7 @@ def sweep_pairs(
             place[topic[a]] = a
             place[k] = -1
         for a in range(n_active):
-            share[a] = (ends[u, topic[a], 0] + t * ends[u, topic[a], 1]) * n[a]
+            share[a] = mixed(ends[u, topic[a], 0], ends[u, topic[a], 1], step) * n[a]
         of_counts = 0.0
         for a in range(n_active):
             of_counts += share[a]
@@ -172,15 +189,18 @@ def sweep_pairs(
 
 @kernel
 def log_step(
-    document: PairedDocument, pair_of: Ints32, tally: Tally, above: float, below: float
+    document: PairedDocument, pair_of: Ints32, tally: Tally, above: Floats, below: Floats
 ) -> float:
-    """Return log f_above(z) / f_below(z), by products of ratios; 0 if the models are the same."""
+    """Return log f_above(z) / f_below(z), by products of ratios; 0 if the models are the same.
+
+    `above` and `below` (2,) are 1 - t and t of two steps of the path.
+    """
     ends, priors, word_of = document.ends, document.priors, document.word_of
     total, product = 0.0, 1.0
     for i in range(len(pair_of)):
         u, p = word_of[i], pair_of[i]
-        b, change = ends[u, p, 0], ends[u, p, 1]
-        ratio = (b + above * change) / (b + below * change)
+        b, a = ends[u, p, 0], ends[u, p, 1]
+        ratio = mixed(b, a, above) / mixed(b, a, below)
         if 1.0 / LARGE < ratio < LARGE:
             product *= ratio
         else:
@@ -188,15 +208,15 @@ def log_step(
         if not 1.0 / LARGE < product < LARGE:
             total += np.log(product)
             product = 1.0
-    for a in range(tally.n_active[0]):
-        p = tally.topic[a]
-        start, change = priors[p, 0], priors[p, 1]
-        total += log_rising(start + above * change, start + below * change, int(tally.n[a]))
-    start, change = 0.0, 0.0
+    for active in range(tally.n_active[0]):
+        p = tally.topic[active]
+        b, a, n = priors[p, 0], priors[p, 1], int(tally.n[active])
+        total += log_rising(mixed(b, a, above), mixed(b, a, below), n)
+    b, a = 0.0, 0.0
     for p in range(len(priors)):
-        start += priors[p, 0]
-        change += priors[p, 1]
-    total -= log_rising(start + above * change, start + below * change, len(pair_of))
+        b += priors[p, 0]
+        a += priors[p, 1]
+    total -= log_rising(mixed(b, a, above), mixed(b, a, below), len(pair_of))
     return float(total + np.log(product))
 
 
@@ -214,28 +234,28 @@ def log_rising(above: float, below: float, n: int) -> float:
 
 @kernel
 def anneal_between(
-    document: PairedDocument, temperatures: Floats, backwards: bool, pair_of: Ints32, rng: Rng
+    document: PairedDocument, path: Floats, backwards: bool, pair_of: Ints32, rng: Rng
 ) -> float:
-    """Return the log-weight of one chain over `temperatures` (T,), increasing; in place.
+    """Return the log-weight of one chain over the `path` (T, 2) of `path_of`; in place.
 
-    `pair_of` (L,) is a draw from the posterior at the first temperature, or at the last if
+    `pair_of` (L,) is a draw from the posterior at the first step, or at the last if
     `backwards`. In both cases the weight is that of the path upwards, ∏_s f_{t_s+1} / f_{t_s}.
     """
     tally = tally_of(pair_of, document.ends.shape[1])
-    n_steps, result = len(temperatures) - 1, 0.0
+    n_steps, result = len(path) - 1, 0.0
     for i in range(n_steps):
         s = n_steps - 1 - i if backwards else i
-        result += log_step(document, pair_of, tally, temperatures[s + 1], temperatures[s])
+        result += log_step(document, pair_of, tally, path[s + 1], path[s])
         if i < n_steps - 1:
-            t = temperatures[s] if backwards else temperatures[s + 1]
-            sweep_pairs(document, t, backwards, pair_of, tally, rng)
+            step = path[s] if backwards else path[s + 1]
+            sweep_pairs(document, step, backwards, pair_of, tally, rng)
     return result
 
 
 @kernel
 def anneal_chains(
     document: PairedDocument,
-    temperatures: Floats,
+    path: Floats,
     backwards: bool,
     own: Document,
     burn_in: Floats,
@@ -252,5 +272,5 @@ def anneal_chains(
     result = np.empty(n_chains)
     for chain in range(n_chains):
         pair_of = draw_pairs(own, burn_in, topic_of_pair, prior, rng)
-        result[chain] = anneal_between(document, temperatures, backwards, pair_of, rng)
+        result[chain] = anneal_between(document, path, backwards, pair_of, rng)
     return result
