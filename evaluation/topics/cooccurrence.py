@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,16 @@ from corpora.tokens.running_words import UNKNOWN
 from models.kernel import kernel, read_only
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
     from scipy import sparse
 
     from evaluation.arrays import Ints, Ints32
     from evaluation.topics.running_text import RunningText
 
+PART: Final = 1 << 20
+"""Tokens that are counted at a time, or those of two windows, if these are more."""
 N_BLOCKS: Final = 100
 """Blocks of documents: a standard error over them has a relative error of 7 % by itself."""
 
@@ -136,8 +140,44 @@ class TopicPairs:
         return number
 
 
+class Part(NamedTuple):
+    """Tokens that are counted at a time: some documents, or a piece of a long one."""
+
+    first: int  # Number of its first token in the whole text
+    stop: int
+    doc_start: Ints  # (n_docs + 1,), places of its documents, counted from `first`
+    docs: slice  # Numbers of its documents
+
+
+def parts_of(doc_start: Ints, size: int | None) -> Iterator[Part]:
+    """Yield the parts of a text in order, of about `PART` tokens each.
+
+    A longer document is cut into pieces that overlap by `size` - 1 tokens, so that each of its
+    windows is in one piece. Where the document is the window it is one part.
+    """
+    first, n_docs = 0, len(doc_start) - 1
+    while first < n_docs:
+        begin = int(doc_start[first])
+        last = int(np.searchsorted(doc_start, begin + PART, side="right")) - 1
+        if last > first:
+            docs = slice(first, last)
+            yield Part(begin, int(doc_start[last]), doc_start[first : last + 1] - begin, docs)
+            first = last
+            continue
+        end = int(doc_start[first + 1])
+        overlap = end - begin if size is None else size - 1
+        step = max(PART - overlap, overlap + 1)
+        for at in range(begin, max(end - overlap, begin + 1), step):
+            stop = min(at + step + overlap, end)
+            yield Part(at, stop, np.array([0, stop - at]), slice(first, first + 1))
+        first += 1
+
+
 class WindowCounter:
-    """Adds up windows of `size` tokens, None for documents, of one part of a text after another."""
+    """Adds up windows of `size` tokens, None for documents, of one part of a text after another.
+
+    It holds `N_BLOCKS` numbers of 8 bytes for each word and for each pair of words of a topic.
+    """
 
     def __init__(self, topics: Ints, size: int | None) -> None:
         self._words = TopicPairs.of(topics)
@@ -205,11 +245,13 @@ def _count(
     article_of: Ints | None,
 ) -> BlockCounts:
     counter = WindowCounter(topics, size)
-    word = counter.words.renumbered(vocabulary_size)[word_of]
-    position = np.flatnonzero(word >= 0)
+    number = counter.words.renumbered(vocabulary_size)
     if article_of is None:
         article_of = np.arange(len(doc_start) - 1)
-    counter.add(position, word[position], doc_start, article_of)
+    for part in parts_of(doc_start, size):
+        word = number[word_of[part.first : part.stop]]
+        position = np.flatnonzero(word >= 0)
+        counter.add(position, word[position], part.doc_start, article_of[part.docs])
     return counter.counts
 
 

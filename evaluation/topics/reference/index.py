@@ -20,7 +20,7 @@ import numpy as np
 from corpora.array_file import release
 from corpora.errors import CorpusFormatError
 from corpora.tokens.running_words import UNKNOWN
-from evaluation.topics.cooccurrence import WindowCounter
+from evaluation.topics.cooccurrence import WindowCounter, parts_of
 from evaluation.topics.reference.build import CHECK_BYTES, check_of
 from evaluation.topics.reference.index_file import Sections
 from evaluation.topics.reference.postings import (
@@ -31,7 +31,6 @@ from evaluation.topics.reference.postings import (
 from models.kernel import read_only
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from corpora.files import PathLike
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     from evaluation.topics.cooccurrence import BlockCounts
     from evaluation.topics.reference.postings import Bytes
 
-STRETCH = 1 << 20
-"""Positions that are counted at a time, if no document is longer."""
 NO_POSITION: Final = np.iinfo(np.int64).max
 """Position after the last one of a word."""
 
@@ -101,7 +98,7 @@ class ReferenceIndex:
         """Count co-occurrences in windows of `size` tokens that slide by one; None: in documents.
 
         `topics` (K, n) are indices into `vocabulary`, all different in a topic, or UNKNOWN. Memory
-        holds a stretch of documents, and what is counted.
+        holds a part of the documents, and what is counted.
 
         Raises CorpusFormatError if the postings of a word were changed.
         """
@@ -109,14 +106,10 @@ class ReferenceIndex:
         words = counter.words.words
         known = np.flatnonzero(words != UNKNOWN)
         stretches = _Stretches(self, words[known])
-        for first, last in _stretches(self.doc_start):
-            position, which = stretches.read(int(self.doc_start[first]), int(self.doc_start[last]))
-            counter.add(
-                position,
-                known.astype(np.int32)[which],
-                self.doc_start[first : last + 1] - self.doc_start[first],
-                self.article_of[first:last],
-            )
+        for part in parts_of(self.doc_start, size):
+            position, which = stretches.read(part.first, part.stop)
+            words_of_part = known.astype(np.int32)[which]
+            counter.add(position, words_of_part, part.doc_start, self.article_of[part.docs])
         stretches.check_end()
         release(self._postings)
         return counter.counts
@@ -159,9 +152,24 @@ class _Stretches:
                 self._offset[r] += n_bytes
         self._word_at = np.full(1, -1, dtype=np.int32)
         self._found = np.empty(1, dtype=np.int64), np.empty(1, dtype=np.int32)
+        self._before = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+        self._stop = 0
 
     def read(self, first: int, stop: int) -> tuple[Ints, Ints32]:
-        """Return positions (n,), counted from `first`, and words (n,) of the next tokens."""
+        """Return positions (n,), counted from `first`, and words (n,) of the tokens up to `stop`.
+
+        `first` and `stop` do not fall from one reading to the next; tokens may be read twice.
+        """
+        begin = max(first, self._stop)
+        position, word_of = self._read_new(begin, stop)
+        is_again = self._before[0] >= first
+        position = np.concatenate((self._before[0][is_again], position + begin))
+        word_of = np.concatenate((self._before[1][is_again], word_of))
+        self._before, self._stop = (position, word_of), stop
+        return position - first, word_of
+
+    def _read_new(self, first: int, stop: int) -> tuple[Ints, Ints32]:
+        """Return positions and words of tokens that were not read before."""
         n = stop - first
         if n > len(self._word_at):
             self._word_at = np.full(n, -1, dtype=np.int32)
@@ -183,16 +191,6 @@ class _Stretches:
     def _refuse(self, r: int) -> None:
         word = self._index.vocabulary[self._words[r]]
         raise CorpusFormatError(f"{self._index.path}: the positions of {word!r} are malformed")
-
-
-def _stretches(doc_start: Ints) -> Iterator[tuple[int, int]]:
-    """Yield ranges of documents of about `STRETCH` positions, at least one document each."""
-    first, n_docs = 0, len(doc_start) - 1
-    while first < n_docs:
-        last = int(np.searchsorted(doc_start, doc_start[first] + STRETCH, side="right")) - 1
-        last = min(max(last, first + 1), n_docs)
-        yield first, last
-        first = last
 
 
 def _read(kind: type[ReferenceIndex], file: Sections, *, checked: bool) -> ReferenceIndex:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from corpora import CorpusFormatError, UnsupportedVersionError
 from evaluation import coherence
+from evaluation.topics import cooccurrence
 from evaluation.topics.coherence import WINDOW_SIZES
 from evaluation.topics.cooccurrence import count_windows
 from evaluation.topics.reference import build, index, index_file
@@ -39,8 +40,8 @@ def path():
     st.integers(1, 10),
     st.integers(1, 30),
 )
-def test_counts_against_loops(documents, size, n_blocks, max_tokens, max_bytes, stretch):
-    with tempfile.TemporaryDirectory() as folder, mock.patch.object(index, "STRETCH", stretch):
+def test_counts_against_loops(documents, size, n_blocks, max_tokens, max_bytes, part):
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(cooccurrence, "PART", part):
         limits = {"max_tokens": max_tokens, "max_bytes": max_bytes}
         found = built(Path(folder) / "x", documents, n_blocks=n_blocks, **limits)
         counts = found.count_windows(TOPICS, size)
