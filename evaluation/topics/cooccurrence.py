@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from corpora.tokens.running_words import UNKNOWN
+from models.checks import check_whole
 from models.kernel import kernel, read_only
 
 if TYPE_CHECKING:
@@ -140,6 +141,28 @@ class TopicPairs:
         return number
 
 
+def check_windows(topics: Ints, n_words: int, size: int | None) -> None:
+    """Raise ValueError unless `topics` (K, n) are different words below `n_words`, or UNKNOWN, and
+    `size` is a number of tokens or None; TypeError if that is no whole number.
+    """
+    if size is not None:
+        check_whole("size", size, 1)
+    if topics.ndim != 2 or topics.dtype.kind not in "iu":
+        raise ValueError(
+            f"topics must be whole numbers (n_topics, n_words), found {topics.dtype} {topics.shape}"
+        )
+    wrong = topics[(topics < UNKNOWN) | (topics >= n_words)]
+    if len(wrong):
+        raise ValueError(
+            f"topics must be numbers of the {n_words} words, or {UNKNOWN}, found {wrong[0]}"
+        )
+    ordered = np.sort(topics, axis=1)
+    is_twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != UNKNOWN)
+    if is_twice.any():
+        k = int(is_twice.any(axis=1).argmax())
+        raise ValueError(f"topic {k} has word {ordered[k, 1:][is_twice[k]][0]} twice")
+
+
 class Part(NamedTuple):
     """Tokens that are counted at a time: some documents, or a piece of a long one."""
 
@@ -223,7 +246,8 @@ def count_documents(
     """Count co-occurrences in documents, from counts (D, V) without explicit zeros.
 
     `topics` (K, n) are column numbers, all different in a topic, or UNKNOWN. `article_of` (D,)
-    numbers the articles of documents; by default each is one.
+    numbers the articles of documents; by default each is one. Raises ValueError if `topics` or
+    `article_of` is none of these.
     """
     # Only pairs of words of one topic are counted. A product of sparse matrices would count all
     # pairs: for 1,000 topics that took 2 to 10 times as long.
@@ -231,7 +255,11 @@ def count_documents(
 
 
 def count_windows(text: RunningText, topics: Ints, size: int | None) -> BlockCounts:
-    """Count co-occurrences in windows of `size` tokens that slide by one; None: in documents."""
+    """Count co-occurrences in windows of `size` tokens that slide by one; None: in documents.
+
+    `topics` (K, n) are indices into the vocabulary, all different in a topic, or UNKNOWN. Raises
+    ValueError if `topics` or `size` is none of these.
+    """
     n_words = len(text.vocabulary)
     return _count(text.word_of, text.doc_start, n_words, topics, size, text.article_of)
 
@@ -244,10 +272,16 @@ def _count(
     size: int | None,
     article_of: Ints | None,
 ) -> BlockCounts:
+    check_windows(topics, vocabulary_size, size)
+    n_docs = len(doc_start) - 1
+    if article_of is not None and np.shape(article_of) != (n_docs,):
+        raise ValueError(
+            f"article_of must be ({n_docs},), one for each document, found {np.shape(article_of)}"
+        )
     counter = WindowCounter(topics, size)
     number = counter.words.renumbered(vocabulary_size)
     if article_of is None:
-        article_of = np.arange(len(doc_start) - 1)
+        article_of = np.arange(n_docs)
     for part in parts_of(doc_start, size):
         word = number[word_of[part.first : part.stop]]
         position = np.flatnonzero(word >= 0)

@@ -44,8 +44,8 @@ LICENCE = (
     "Texts of Wikipedia are CC BY-SA, by Wikipedia contributors: whoever passes the file on names "
     "them, and passes it on under the same licence."
 )
-IDENTITY = ("source", "shards", "settings", "like")
-"""Entries that say what an index was made of."""
+IDENTITY = ("shards", "settings", "like")
+"""Entries that say what an index was made of, by its content: not where that was, nor its name."""
 
 
 def index(settings: IndexSettings, *, force: bool = False) -> dict[str, Any]:
@@ -115,13 +115,17 @@ def _about(
     """Return the provenance of an index."""
     like = None
     if run is not None:
-        like = {"run": run.name, "bigrams": sha256_of(run.directory.bigrams_path.read_bytes())}
+        like = {
+            "bigrams": sha256_of(run.directory.bigrams_path.read_bytes()),
+            "words": run.corpus.vocabulary_hash,
+        }
     attribution = read_attribution(store.path / FILE)
     return {
         "source": settings.input,
         "shards": sha256_of("".join(entry.sha256 for entry in store.entries).encode()),
         "settings": {name: getattr(reading, name) for name in (*READING, *PRUNING)},
         "like": like,
+        "run": None if run is None else run.name,
         "licence": LICENCE,
         "sources": [asdict(each) for each in sorted(attribution.sources)] if attribution else [],
         "versions": versions(),

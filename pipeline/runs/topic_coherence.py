@@ -56,6 +56,7 @@ class TopicCoherence:
         mean, found = self.found.mean, self.found
         return {
             "reference": str(self.reference.path),
+            "reference_identity": self.reference.identity,
             "articles": self.reference.n_articles,
             "measure": found.measure,
             "words": self.n_words,

@@ -52,6 +52,7 @@ class Judgement:
     """Figures of rows by measures."""
 
     documents: HeldOut
+    reference: ReferenceIndex | None  # Where coherence is counted; None: in the documents
     rows: Sequence[Judged]
     figures: dict[str, dict[str, Figure]]  # By name of the row, and by measure
     method: str  # Estimator of the likelihood; empty without
@@ -127,6 +128,7 @@ def judge_rows(
     known = _known_words(documents.corpus if index is None else index)
     return Judgement(
         documents=documents,
+        reference=index,
         rows=rows,
         figures=of_rows,
         method=method,

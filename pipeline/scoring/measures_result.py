@@ -31,6 +31,7 @@ def result_of(settings: EvaluateSettings, found: Judgement) -> dict[str, Any]:
         "tokens_scored": found.n_tokens,
         "words": settings.words,
         "coherence_in": settings.reference or "the scored documents",
+        "reference_identity": None if found.reference is None else found.reference.identity,
         "diversity_words": found.n_diverse,
         "labelled_documents": 0 if labels is None else labels.n_documents,
         "labels": 0 if labels is None else labels.n_labels,

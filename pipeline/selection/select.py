@@ -214,6 +214,7 @@ def _score_all(
         "tokens_scored": estimate.total_tokens,
         "words": n_words,
         "reference": None if index is None else str(index.path),
+        "reference_identity": None if index is None else index.identity,
         "rows": rows,
         "recommended": recommended,
         "recommendation": sentence,

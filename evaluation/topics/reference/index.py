@@ -20,7 +20,7 @@ import numpy as np
 from corpora.array_file import release
 from corpora.errors import CorpusFormatError
 from corpora.tokens.running_words import UNKNOWN
-from evaluation.topics.cooccurrence import WindowCounter, parts_of
+from evaluation.topics.cooccurrence import WindowCounter, check_windows, parts_of
 from evaluation.topics.reference.build import CHECK_BYTES, check_of
 from evaluation.topics.reference.index_file import Sections
 from evaluation.topics.reference.postings import (
@@ -47,6 +47,7 @@ class ReferenceIndex:
     """An opened index; its file stays mapped."""
 
     path: Path
+    sha256: str  #: Checksum of the content.
     vocabulary: tuple[str, ...]
     n_tokens: int  #: Tokens of words in the vocabulary.
     about: dict[str, Any]  #: Source, settings and licence, as they were stored.
@@ -89,6 +90,11 @@ class ReferenceIndex:
         """Number of tokens, with those of words outside the vocabulary."""
         return int(self.doc_start[-1])
 
+    @property
+    def identity(self) -> dict[str, str]:
+        """Resolved path and checksum, by which results tell it from another file of its name."""
+        return {"path": str(self.path.resolve()), "sha256": self.sha256}
+
     @cached_property
     def number_of(self) -> dict[str, int]:
         """Number of each word."""
@@ -100,8 +106,10 @@ class ReferenceIndex:
         `topics` (K, n) are indices into `vocabulary`, all different in a topic, or UNKNOWN. Memory
         holds a part of the documents, and what is counted.
 
-        Raises CorpusFormatError if the postings of a word were changed.
+        Raises ValueError if `topics` or `size` is none of these; CorpusFormatError if the postings
+        of a word were changed.
         """
+        check_windows(topics, len(self.vocabulary), size)
         counter = WindowCounter(topics, size)
         words = counter.words.words
         known = np.flatnonzero(words != UNKNOWN)
@@ -218,6 +226,7 @@ def _read(kind: type[ReferenceIndex], file: Sections, *, checked: bool) -> Refer
         raise ValueError("its parts contradict each other")
     found = kind(
         file.path,
+        file.sha256,
         tuple(vocabulary),
         int(header["n_tokens"]),
         dict(header["about"]),

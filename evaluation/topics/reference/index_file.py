@@ -70,6 +70,9 @@ class Sections:
 
     path: Path
     header: dict[str, Any]
+    sha256: str
+    """Checksum of the header, in which are those of all sections: two files of one content have
+    the same."""
     _data: Bytes  # (n_bytes,), the mapped file
 
     @classmethod
@@ -106,7 +109,7 @@ class Sections:
                 f"{path} is of version {version}, and this software reads up to {VERSION}: upgrade "
                 "wikitopics to use it"
             )
-        return cls(path, header, data)
+        return cls(path, header, digest.hex(), data)
 
     def section(self, name: str) -> Bytes:
         """Return a section, mapped; one with a SHA-256 is checked.

@@ -6,7 +6,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from corpora import ArticleStore, Bigrams, TokenStore, writer_lock
+from corpora import ArticleStore, Bigrams, Corpus, TokenStore, writer_lock
 from evaluation import RunningText, coherence
 from evaluation.topics.coherence import WINDOW_SIZES
 from evaluation.topics.cooccurrence import count_windows
@@ -65,7 +65,7 @@ def test_an_index_like_a_run_counts_what_the_run_reads(indexed_once):
         "bytes": (directory / "articles.index").stat().st_size,
     }
     assert index.about["source"] == "articles"
-    assert index.about["like"]["run"] == "tiny"
+    assert index.about["run"] == "tiny"
     assert "CC BY-SA" in index.about["licence"]
     assert index.about["settings"]["documents"] == "article"
     assert not list(directory.glob(".*"))
@@ -93,6 +93,14 @@ def test_the_same_command_again_and_another_one(indexed):
     other = ("index", "articles", "--like", "tiny", "--threads", 1, "--keep-n", 3)
     refused(2, "choose another --output, or replace it by --force", *other, cwd=indexed)
     assert call(*other, "--force", "--json", cwd=indexed).succeeded().result["words"] > 3
+
+
+def test_an_index_of_the_same_articles_elsewhere_is_the_same_and_of_other_words_another(indexed):
+    (indexed / "articles").rename(indexed / "moved")
+    argv = ("index", "./moved", "--like", "tiny", "--threads", 1, "--output", "articles.index")
+    assert "made of the same articles" in call(*argv, cwd=indexed).succeeded().err
+    with mock.patch.object(Corpus, "vocabulary_hash", "another"):
+        refused(2, "choose another --output", *argv, cwd=indexed)
 
 
 def test_texts_are_read_into_a_store(tmp_path):
@@ -244,6 +252,7 @@ def test_evaluate_counts_in_a_reference(indexed_once):
     assert figure["value"] == pytest.approx(expected.mean)
     assert figure["standard_error"] == pytest.approx(expected.by_document.standard_error)
     assert result["coherence_in"] == "articles.index"
+    assert result["reference_identity"] == index.identity
     assert "top words in articles.index" in call(*in_index, cwd=directory).succeeded().out
     message = "--reference is for the measure coherence"
     refused(2, message, *in_index, "--measures", "diversity", cwd=directory)

@@ -1,6 +1,7 @@
 import itertools
 import tempfile
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -115,6 +116,39 @@ def test_what_was_stored_is_there_again(path):
     assert (found.about, found.vocabulary) == (about, WORDS)
 
 
+def test_two_files_of_one_name_and_a_changed_one_are_told_apart(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    one, two = (built(tmp_path / name / "x.index", TEXT[:n]) for name, n in (("a", 5), ("b", 3)))
+    assert one.identity["path"] == str((tmp_path / "a/x.index").resolve())
+    assert one.identity["sha256"] != two.identity["sha256"]
+    same = built(tmp_path / "b/x.index", TEXT)
+    assert same.identity["path"] == two.identity["path"]
+    assert same.identity["sha256"] == one.identity["sha256"] != two.identity["sha256"]
+    other_order = built(tmp_path / "b/x.index", [TEXT[0][::-1], *TEXT[1:]])
+    assert other_order.identity["sha256"] != one.identity["sha256"]
+
+
+@pytest.mark.parametrize(
+    ("topics", "size", "message"),
+    [
+        ([[0, 1, 6]], 2, "topics must be numbers of the 6 words, or -1, found 6"),
+        ([[0, 1, -2]], 2, "found -2"),
+        ([[0, 1], [3, 3]], 2, "topic 1 has word 3 twice"),
+        ([0, 1], 2, r"topics must be whole numbers \(n_topics, n_words\), found int64 \(2,\)"),
+        ([[0.0, 1.0]], 2, r"found float64 \(1, 2\)"),
+        ([[0, 1]], 0, "size must be at least 1, found 0"),
+        ([[0, 1]], 2.5, "size must be a whole number, found 2.5"),
+    ],
+)
+def test_windows_that_cannot_be_counted(path, topics, size, message):
+    found, text = built(path, TEXT), text_of(TEXT)
+    for count_in in (found.count_windows, partial(count_windows, text)):
+        with pytest.raises((ValueError, TypeError), match=message):
+            count_in(np.array(topics), size)
+    assert found.count_windows(np.array([[0, -1, -1]]), 2).total.n_word[0, 1] == 0
+
+
 def test_no_documents_and_no_words(path):
     found = built(path, [])
     assert (found.n_docs, found.n_articles, found.n_positions) == (0, 0, 0)
@@ -163,7 +197,7 @@ def test_positions_that_are_sound_but_wrong(path):
         start = np.concatenate(([0], np.cumsum(sizes)))
         checks = [build.check_of(postings[i:j]) for i, j in itertools.pairwise(start)]
         forged = index.ReferenceIndex(
-            *(path, WORDS, found.n_tokens, {}, found.doc_start, found.article_of),
+            *(path, "", WORDS, found.n_tokens, {}, found.doc_start, found.article_of),
             *(found.word_tokens, start, np.frombuffer(b"".join(checks), np.uint8), postings),
         )
         with pytest.raises(CorpusFormatError, match="malformed"):
