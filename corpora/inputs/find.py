@@ -32,7 +32,7 @@ from corpora.inputs.json_lines import json_articles, json_reader
 from corpora.inputs.parquet_file import ENDINGS as PARQUET_ENDINGS
 from corpora.inputs.parquet_file import MAGIC as PARQUET_MAGIC
 from corpora.inputs.parquet_file import ParquetTable
-from corpora.inputs.rows import RowReader
+from corpora.inputs.rows import RowReader, is_of_wikipedia
 from corpora.inputs.table_files import table_files
 from corpora.inputs.text_files import ENDING as TEXT_ENDING
 from corpora.inputs.text_files import text_articles, text_files
@@ -158,6 +158,19 @@ class Input:
         """Whether texts have ids of their own, not numbers of rows or names of files."""
         return self.format != FOLDER and bool(self.reader().id_column)
 
+    @property
+    def has_page_ids(self) -> bool:
+        """Whether ids are those of pages of a Wikipedia, as the column `page_id`, an export of a
+        store, a structured snapshot or the address in the first row say, and not the table's own.
+        """
+        if self.format == FOLDER:
+            return False
+        reader = self.reader()
+        if reader.id_column == "page_id" or reader.is_exported or reader.is_structured:
+            return True
+        first = next(self.articles(), None) if reader.url_column else None
+        return first is not None and is_of_wikipedia(first)
+
     def reader(self) -> RowReader:
         """Return what makes articles of the rows of a table. Raises as `find_input`."""
         return _READERS[self.format](self)
@@ -193,8 +206,8 @@ def find_input(
     asked = text_column or id_column
     if asked and (kind != "texts" or name == FOLDER):
         raise UnknownFormatError(f"{path}: {_title(name)} has no columns, so none can be {asked!r}")
-    if vocabulary and kind != "counts":
-        raise UnknownFormatError(f"{path}: {_title(name)} takes no vocabulary")
+    if vocabulary:
+        _check_vocabulary(path, name, kind)
     files: tuple[Path, ...] = ()
     if kind == "texts":
         files = _files_of(place, name)
@@ -206,6 +219,16 @@ def find_input(
     if kind == "texts" and name != FOLDER:
         found.reader()  # raises now if a column is not there
     return found
+
+
+def _check_vocabulary(path: PathLike, name: str, kind: Kind) -> None:
+    """Raise UnknownFormatError if a format takes no vocabulary."""
+    if kind != "counts":
+        raise UnknownFormatError(f"{path}: {_title(name)} takes no vocabulary")
+    if name in FORMATS and not FORMATS[name].vocabulary:
+        raise UnknownFormatError(
+            f"{path}: {_title(name)} holds its own words: leave the vocabulary out"
+        )
 
 
 def _found(path: Path, asked: str, vocabulary: str) -> tuple[str, Kind]:

@@ -54,6 +54,11 @@ COMMON_NAMES = ("id", "page_id", "title", "url")
 """Columns that are not taken for the text, unless it is asked for."""
 
 
+def is_of_wikipedia(article: Article) -> bool:
+    """Whether an article has the address of a page of a Wikipedia."""
+    return WIKIPEDIA.match(article.url) is not None
+
+
 class RowReader:
     """Makes an article of each row of a table.
 

@@ -6,13 +6,15 @@ from itertools import islice
 from pathlib import Path
 
 from corpora import Article, ArticleStore, article_of
+from corpora.inputs.rows import is_of_wikipedia
+from models.described.document_shares import only_number_rows
 from models.described.tables import Table, place_of
 from pipeline.errors import UsageError
 from pipeline.runs.document_rows import OF_ARTICLES, original_id
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.settings import EvaluateSettings
-from pipeline.text.held_out import HeldOut
-from pipeline.text.inputs import input_at, texts_store
+from pipeline.text.held_out import HeldOut, documents_at
+from pipeline.text.inputs import texts_store
 
 ID = ("id", "doc_id", "document", "doc", "document_id", "name")
 LABEL = ("label", "labels", "category", "class", "target")
@@ -23,8 +25,7 @@ def scored_store(settings: EvaluateSettings, runs: Sequence[LoadedRun]) -> Artic
     store = None
     if settings.articles:
         store = ArticleStore(settings.articles)
-    elif settings.documents:
-        named = input_at(settings.documents, settings)
+    elif (named := documents_at(settings)) is not None:
         if named.kind != "counts":
             is_store = named.kind == "store"
             store = ArticleStore(named.path if is_store else texts_store(named, settings.runs))
@@ -63,7 +64,7 @@ def labels_of(
     CorpusFormatError, with the line, if the file is malformed.
     """
     if Path(settings.labels).is_file():
-        labels = _of_file(settings.labels, names)
+        labels = _of_file(settings.labels, names, has_pages=_has_pages(store))
     else:
         labels = _of_column(settings.labels, documents, store)
     if len({label for label in labels if label is not None}) < 2:
@@ -76,7 +77,17 @@ def labels_of(
     return labels
 
 
-def _of_file(path: str, names: Sequence[tuple[str, ...]]) -> list[str | None]:
+def _has_pages(store: ArticleStore | None) -> bool:
+    """Whether documents are pages of a Wikipedia, as the first of them says."""
+    first = None if store is None else next(iter(store), None)
+    return first is not None and is_of_wikipedia(first)
+
+
+def _of_file(path: str, names: Sequence[tuple[str, ...]], *, has_pages: bool) -> list[str | None]:
+    """Read a table of id and label.
+
+    Ids that only number the rows are no ids of pages: then rows are the documents in their order.
+    """
     table = Table.at(path)
     header = table.peek()[0].fields
     if len(header) < 2:
@@ -88,12 +99,22 @@ def _of_file(path: str, names: Sequence[tuple[str, ...]]) -> list[str | None]:
     elif label_column == id_column:
         label_column = 1 - id_column
     label_of: dict[str, str] = {}
+    rows: list[tuple[str, str]] = []
     for row in islice(table.rows(), int(known != (None, None)), None):
         if len(row.fields) <= max(id_column, label_column):
             raise table.error(row.line, f"expected {len(header)} fields, found {len(row.fields)}")
         document, label = row.fields[id_column], row.fields[label_column]
+        rows.append((document, label))
         if label and label_of.setdefault(document, label) != label:
             raise table.error(row.line, f"document {document!r} has two labels: leave one out")
+    if has_pages and only_number_rows([document for document, _ in rows]):
+        if len(rows) == len(names):
+            return [label or None for _, label in rows]
+        raise table.error(
+            1,
+            f"its ids only number {len(rows):,} rows, and {len(names):,} pages are scored: give "
+            f"their ids, as {names[0][0]}",
+        )
     return [next((label_of[each] for each in some if each in label_of), None) for some in names]
 
 

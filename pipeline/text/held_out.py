@@ -1,12 +1,13 @@
 """Held-out documents: those that no run has learned from."""
 
+import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from corpora import ArticleStore, Corpus, article_of, part_of
-from corpora.formats import UnknownFormatError, format_of, read_corpus
+from corpora.formats import FORMATS, UnknownFormatError, format_of, read_corpus
 from corpora.formats.vocabulary_file import find_vocabulary
 from corpora.split import article_keys
 from corpora.string_column import StringColumn
@@ -15,8 +16,10 @@ from pipeline.errors import UsageError, check_exists
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.settings import EvaluateSettings, TrainSettings
 from pipeline.text.documents import count_with
-from pipeline.text.inputs import input_at, texts_store
-from pipeline.text.known_by_words import is_known_by_words, without_known_words
+from pipeline.text.inputs import NamedInput, input_at, texts_store
+from pipeline.text.known_by_words import has_own_ids, is_known_by_words, without_known_words
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,7 @@ def held_out(
     model is a run on texts.
     """
     check_documents(settings)
-    named = input_at(settings.documents, settings) if settings.documents else None
+    named = documents_at(settings)
     are_counts = bool(settings.counts) or (named is not None and named.kind == "counts")
     if named is not None and named.kind == "counts":
         source, corpus = named.path, named.found.corpus()
@@ -80,12 +83,42 @@ def held_out(
         are_counts = bool(first.settings.counts)
         runs = runs[1:]
     n_before = corpus.n_docs
-    by_words = is_known_by_words(named, corpus)
+    by_words, own_ids = is_known_by_words(named, corpus), has_own_ids(named)
     for run in runs:
-        is_alike = by_words and (are_counts or _counts_alike(run, runs))
+        is_downloaded = not (run.settings.input or run.settings.counts)
+        has_other_ids = is_downloaded and own_ids
+        compares_words = by_words or has_other_ids
+        is_alike = compares_words and (are_counts or _counts_alike(run, runs))
+        if has_other_ids and not is_alike:
+            logger.warning(
+                "%s: the ids of %s are others than those of the articles that it learned from, and "
+                "it counts texts in another way: documents that it knows are not left out",
+                *(run.name, source),
+            )
+            continue
         unseen = without_known_words if is_alike else held_out_of
         corpus = unseen(corpus, run.corpus, run.settings)
     return HeldOut(source, corpus, n_before - corpus.n_docs, are_counts)
+
+
+def documents_at(settings: EvaluateSettings) -> NamedInput | None:
+    """Return --documents, if they are given, with the words of --vocabulary if they need a file.
+
+    These are the models' words too, which texts, and counts with words of their own, do not need.
+    """
+    if not settings.documents:
+        return None
+    named = input_at(settings.documents, replace(settings, vocabulary=""))
+    found = named.found
+    is_named = found.format not in FORMATS or FORMATS[found.format].vocabulary != "needed"
+    if not settings.vocabulary or found.kind != "counts" or is_named:
+        return named
+    try:
+        find_vocabulary(found.path)
+    except FileNotFoundError:
+        words = settings.vocabulary
+        return NamedInput(replace(found, vocabulary=words), {**named.columns, "vocabulary": words})
+    return named
 
 
 def check_documents(settings: EvaluateSettings) -> None:

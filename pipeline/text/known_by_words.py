@@ -35,6 +35,13 @@ def is_known_by_words(named: NamedInput | None, corpus: Corpus) -> bool:
     return is_made
 
 
+def has_own_ids(named: NamedInput | None) -> bool:
+    """Whether ids of texts are of their table: equal ones of a downloaded page are by chance."""
+    if named is None or named.kind != "texts":
+        return False
+    return named.found.has_ids and not named.found.has_page_ids
+
+
 def _are_numbers(doc_ids: Sequence[str], first: int) -> bool:
     """Whether ids are whole numbers in their order; those of AnnData begin with 0 by default."""
     return all(doc_id == str(i) for i, doc_id in enumerate(doc_ids, first))

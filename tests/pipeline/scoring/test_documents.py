@@ -1,9 +1,11 @@
+import csv
 import shutil
 
 import pytest
 
-from tests.pipeline.scoring.support import failed
-from tests.pipeline.support import call
+from corpora import ArticleStore
+from tests.pipeline.scoring.support import failed, load_documents
+from tests.pipeline.support import call, made_up_texts
 
 
 def test_a_model_without_words_takes_them_from_a_file_or_from_the_documents(zoo):
@@ -27,6 +29,46 @@ def test_a_model_without_words_takes_them_from_a_file_or_from_the_documents(zoo)
     assert by_order == scored("lda-c", "--counts", "docs.mtx", "--vocabulary", "numbers")[0]
     # The control: the documents of docs.jsonl have their words in another order.
     assert scored("lda-c", "--counts", "docs.jsonl")[0] != pytest.approx(expected, rel=1e-3)
+
+
+def test_the_words_of_models_are_not_those_of_documents_that_name_their_own(zoo):
+    load_documents(zoo).save(zoo / "counts.npz")
+    (zoo / "docs.vocab").unlink()
+    found = [
+        call("evaluate", "lda-c", *argv, "--vocabulary", "words.txt", "--json", cwd=zoo).succeeded()
+        for argv in (
+            ("--documents", "counts.npz"),
+            ("--counts", "counts.npz"),
+            ("--documents", "docs.jsonl"),
+            ("--documents", "docs.mtx"),
+        )
+    ]
+    values = [each.result["log_likelihood"] for each in found]
+    assert values[:3] == [values[0]] * 3
+    assert values[3] == pytest.approx(values[0], rel=0.02)  # other halves of documents
+    argv = ("train", "counts.npz", "--vocabulary", "words.txt", "--run", "x")
+    assert "holds its own words: leave the vocabulary out" in call(*argv, cwd=zoo).failed()
+
+
+def test_integer_ids_of_a_table_are_not_those_of_pages(tiny):
+    articles = list(ArticleStore(tiny / "articles"))
+    texts = [each.text for each in articles]
+    rows = [(i + 1, text) for i, text in enumerate(texts[::-1])]  # ids of other pages
+
+    def evaluated(name, head, rows):
+        with (tiny / name).open("w", newline="") as stream:
+            csv.writer(stream).writerows([head, *rows])
+        argv = ("evaluate", "tiny", "--documents", name, "--threads", 1, "--json")
+        return call(*argv, cwd=tiny).succeeded().result
+
+    expected = call("evaluate", "tiny", "--articles", "articles", "--json", cwd=tiny).result
+    by_words = evaluated("own.csv", ("id", "text"), rows)
+    assert by_words["left_out"] == expected["left_out"] > 0
+    assert by_words["perplexity"] == pytest.approx(expected["perplexity"], rel=0.05)
+    new = [(i + 1, text) for i, text in enumerate(made_up_texts(60, 40, seed=9))]
+    assert evaluated("new.csv", ("id", "text"), new)["left_out"] == 0
+    # The control: a column of page ids.
+    assert evaluated("pages.csv", ("page_id", "text"), new)["left_out"] == expected["left_out"]
 
 
 def test_words_that_do_not_fit(zoo):

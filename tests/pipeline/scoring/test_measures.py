@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from corpora import Corpus
+from corpora import Corpus, CorpusFormatError
 from evaluation import coherence
 from models import load_model
+from pipeline.scoring.document_labels import _of_file
 from tests.pipeline.scoring.support import load_documents
 from tests.pipeline.support import call
 
@@ -114,6 +115,18 @@ def test_labels_of_few_documents_choose_the_documents(judged):
     error = call("evaluate", "model.npz", *asked, *DOCUMENTS, cwd=judged).failed(3)
     assert "two.csv, line 4" in error
     assert "two labels" in error
+
+
+def test_labels_by_number_are_those_of_pages_in_their_order(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("id,label\n1,a\n2,b\n3,\n")
+    pages = [(f"en:{k}", str(k)) for k in (2, 12, 600)]
+    assert _of_file(str(path), pages, has_pages=True) == ["a", "b", None]
+    assert _of_file(str(path), pages, has_pages=False) == ["b", None, None]
+    with pytest.raises(CorpusFormatError, match=r"only number 3 rows, and 2 pages .* as en:2"):
+        _of_file(str(path), pages[:2], has_pages=True)
+    path.write_text("id,label\n600,a\n12,b\n2,c\n")
+    assert _of_file(str(path), pages, has_pages=True) == ["c", "b", "a"]
 
 
 @pytest.mark.parametrize(
