@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from evaluation.arrays import Bools, Floats, Ints
 
 N_GROUPS = 50
-ROUNDING = 1e-12  # Differences and errors up to which figures are equal
 """Groups of documents: a standard error from 50 is itself known to a tenth."""
+ROUNDING = 1e-12  # Differences and errors up to which figures are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,8 @@ class Figure:
     seed_degrees: int = 1  #: Degrees of freedom of `seed_error`.
     bias: float = 0.0
     """Estimate of the bias that was taken off: with it, `value` is what was counted."""
+    trials: float = 0.0
+    """Effective number of independent trials of which `value` is a share; 0 if it is none."""
     why: str = ""
 
     @classmethod
@@ -64,9 +66,14 @@ class Figure:
         return math.hypot(self.error, self.seed_error)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the interval of this level by Student's t."""
+        """Return the interval of this level by Student's t; Wilson's with its quantile if the
+        figure is a share of trials.
+        """
         parts = ((self.error, self.degrees), (self.seed_error, self.seed_degrees))
-        half = float(stats.t.ppf((1 + level) / 2, degrees_of(parts))) * self.standard_error
+        quantile = float(stats.t.ppf((1 + level) / 2, degrees_of(parts)))
+        if self.trials:
+            return wilson(self.value, self.trials, quantile)
+        half = quantile * self.standard_error
         return self.value - half, self.value + half
 
     def minus(self, other: Figure) -> Difference:
@@ -161,6 +168,27 @@ def mean_figure(values: Floats, over: str = "topics", why: str = "no topic has a
         return Figure.none(why)
     error = float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else math.nan
     return Figure(float(known.mean()), error, max(1, len(known) - 1), over)
+
+
+def share_figure(share: float, error: float, degrees: int, n_trials: float, over: str) -> Figure:
+    """Return a share of trials that are not independent, with the `error` that they have.
+
+    Of few models it may be 0 by chance. So the variance is at least that of `n_trials` independent
+    trials with the share moved to the middle by four more trials, half of them at each end (Agresti
+    & Coull 1998); the interval is Wilson's of as many independent trials as have the variance.
+    """
+    moved = (share * n_trials + 2) / (n_trials + 4)
+    binary, of_moved = share * (1 - share), moved * (1 - moved)
+    variance = max(error**2, of_moved / n_trials)
+    trials = (binary or of_moved) / variance
+    return Figure(share, math.sqrt(variance), degrees, over, trials=trials)
+
+
+def wilson(share: float, n: float, z: float) -> tuple[float, float]:
+    """Return Wilson's score interval of a share of `n` trials, for the quantile `z`."""
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
 def mean_over_seeds(figures: Sequence[Figure]) -> Figure:

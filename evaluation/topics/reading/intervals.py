@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from scipy.special import stdtrit
 
+from evaluation.figure import wilson
+
 if TYPE_CHECKING:
     from evaluation.topics.reading.crossed_mean import CrossedMean
 
@@ -94,13 +96,6 @@ def difference(first: Estimate, second: Estimate, correlation: float) -> Estimat
     below = _reach(first.value - first.low, second.high - second.value, correlation)
     above = _reach(first.high - first.value, second.value - second.low, correlation)
     return Estimate(value, value - below, value + above)
-
-
-def wilson(share: float, n: float, z: float) -> tuple[float, float]:
-    """Return Wilson's score interval of a share of `n` answers, for the quantile `z`."""
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
 def student(degrees_of_freedom: float) -> float:

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from evaluation.figure import jackknife
 from evaluation.topics.agreement import model_agreement
 from evaluation.topics.rank_overlap import rank_biased_overlap
 from models.described.topics import DescribedTopics
@@ -61,6 +62,9 @@ def test_figures_are_means_over_ordered_pairs_and_errors_leave_models_out():
         ]
         assert figure.value == pytest.approx(value, abs=1e-8)
         error = math.sqrt(3 / 4 * sum((w - np.mean(without)) ** 2 for w in without))
+        if place == 2:  # of 6 pairs of 3 topics
+            moved = (18 * value + 2) / 22
+            error = max(error, math.sqrt(moved * (1 - moved) / 18))
         assert figure.standard_error == pytest.approx(error, abs=1e-8)
         assert figure.over == "models"
 
@@ -86,7 +90,40 @@ def test_models_that_are_equal_agree():
     found = model_agreement([model, model, model])
     for figure in (found.cosine, found.rank_biased_overlap, found.share):
         assert figure.value == pytest.approx(1.0)
+    for figure in (found.cosine, found.rank_biased_overlap):
         assert figure.standard_error == pytest.approx(0.0, abs=1e-9)
+    # Three pairs of three topics that are all found do not say that all always are.
+    assert found.share.standard_error > 0.1
+    low, high = found.share.interval()
+    assert (low < 0.5, high) == (True, 1.0)
+
+
+@pytest.mark.parametrize(("concentration", "is_too_short"), [(200, True), (60, False), (600, True)])
+def test_intervals_of_shares_found_again_cover_the_truth(concentration, is_too_short):
+    """Three models of five topics; the jackknife alone often has no variance."""
+    truth = np.random.default_rng(4).dirichlet(np.full(60, 0.1), 5)
+    vocabulary = [f"w{w}" for w in range(60)]
+
+    def noisy(rng):
+        rows = [rng.dirichlet(concentration * rng.uniform(0.2, 1) * row + 1e-3) for row in truth]
+        return DescribedTopics.from_weights(rows, vocabulary)
+
+    rng = np.random.default_rng(5)
+    true = np.mean([model_agreement([noisy(rng), noisy(rng)]).share.value for _ in range(300)])
+    covers, of_one, of_jackknife = [], [], []
+    for _ in range(150):
+        models = [noisy(rng) for _ in range(3)]
+        found = model_agreement(models)
+        low, high = found.share.interval()
+        covers.append(low <= true <= high)
+        low, high = found.of_model(0, "share").interval()
+        of_one.append(low <= true <= high)
+        pairs = [model_agreement(pair).share.value for pair in itertools.combinations(models, 2)]
+        low, high = jackknife(np.mean(pairs), np.array(pairs), "models").interval()
+        of_jackknife.append(low - 1e-9 <= true <= high + 1e-9)
+    assert np.mean(covers) > 0.93
+    assert np.mean(of_one) > 0.93
+    assert (np.mean(of_jackknife) < 0.85) == is_too_short
 
 
 def test_word_lists_have_overlaps_alone():

@@ -2,11 +2,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from corpora import Corpus
 from evaluation import Coherence, RunningText, coherence
 from evaluation.topics.coherence import WINDOW_SIZES
-from evaluation.topics.resampling import MIN_BLOCKS, ResampledValue
+from evaluation.topics.resampling import MAX_BIAS, MIN_BLOCKS, ResampledValue
 from tests.oracles.window_coherence import topic_coherence, windows_of
 
 WORDS = tuple("abcdefghij")
@@ -84,6 +85,19 @@ def test_no_standard_error_where_words_are_seldom_together():
         assert math.isnan(value.standard_error)
         assert math.isnan(value.margin)
     assert not ResampledValue(0.01, 0.001, 4, 4500, 100).why_none
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_largest_bias_lowers_coverage_by_three_percent(sign):
+    at_most = ResampledValue(0.01, sign * MAX_BIAS * 0.01, 0, 45, 100)
+    beyond = ResampledValue(0.01, sign * 1.001 * MAX_BIAS * 0.01, 0, 45, 100)
+    assert (at_most.why_none, beyond.why_none[:22]) == ("", "few windows bias it by")
+
+    def coverage(bias):  # of value ± margin, value normal with this bias in standard errors
+        margin = at_most.quantile
+        return stats.norm.cdf(margin - bias) - stats.norm.cdf(-margin - bias)
+
+    assert coverage(0.0) - coverage(MAX_BIAS) == pytest.approx(0.03, abs=0.002)
 
 
 @pytest.mark.parametrize("n_together", [MIN_BLOCKS - 1, MIN_BLOCKS])
