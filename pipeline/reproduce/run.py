@@ -66,7 +66,7 @@ def check(settings: ReproduceSettings, experiment: str = "") -> None:
             raise UsageError(f"{option} is for {' or '.join(names)}{remedy}")
     check_seed(settings.seed)
     check_least(settings, pairs=2, held_out=2, topics=1, scored=2, max_tokens=2)
-    check_least(settings, particles=2, repeats=2, moves=1, words=2, documents=20)
+    check_least(settings, particles=2, repeats=2, moves=1, sweeps=1, words=2, documents=20)
 
 
 def command_of(settings: ReproduceSettings, experiment: str) -> str:

@@ -10,7 +10,8 @@ ALL_TAKE = "quick takes more than a quarter of an hour of one core, full many ho
 ALDEBAKEL_EXPERIMENTS = ("aldebakel-trainers", "aldebakel-topics")
 L2R_EXPERIMENTS = ("l2r-kl", "l2r-convergence")
 LETTER_EXPERIMENTS = ("bam-letters", "bam-decompositions")
-MOVES_EXPERIMENTS = ("bam-parafac", "bam-abalone", *LETTER_EXPERIMENTS)
+ANNEALED_EXPERIMENTS = ("bam-parafac", "bam-abalone", "bam-letters")
+MOVES_EXPERIMENTS = (*ANNEALED_EXPERIMENTS, "bam-decompositions")
 PARTICLE_EXPERIMENTS = ("bam-toy", *MOVES_EXPERIMENTS)
 """Experiments that score allocation models by particles."""
 PERPLEXITY_EXPERIMENTS = ("lpmrf-classic3", "lpmrf-wikipedia")
@@ -112,6 +113,9 @@ class ReproduceSettings:
     )
     moves: int | None = _number(
         "tokens resampled after each, in the runs of particles that have moves", *MOVES_EXPERIMENTS
+    )
+    sweeps: int | None = _number(
+        "sweeps of each annealed chain; by default 4,000, or fewer", *ANNEALED_EXPERIMENTS
     )
     output: str = setting(
         "",

@@ -38,6 +38,7 @@ from pipeline.reproduce.trials import group_of
 NAME = "bam-abalone"
 CP = "CP"
 QUICK = {"ranks": (1, 2, 3, 4, 6, 10, 20), "n_repeats": 4, "n_starts": 20, "n_moves": 10}
+QUICK |= {"n_sweeps": 300}
 BIN_SEED = 0  # Seed of k-means, the same for every seed of an experiment: bins are part of the data
 COLUMNS = (
     *("Sex", "Length", "Diameter", "Height", "WholeWeight"),

@@ -24,7 +24,7 @@ from models.parallel import effective_n_jobs, for_blocks
 from pipeline.allocation.letter_pairs import letter_pairs
 from pipeline.figures.style import series_style
 from pipeline.reproduce.cemgil2019.letters import draw_pairs
-from pipeline.reproduce.cemgil2019.scores import NAMES, SCORING, Budget, budget_of, in_words
+from pipeline.reproduce.cemgil2019.scores import NAMES, WITH_MOVES, Budget, budget_of, in_words
 from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
 from pipeline.reproduce.settings import ReproduceSettings
@@ -33,7 +33,7 @@ from pipeline.reproduce.trials import group_of, run_trials, trial_seed
 
 NAME = "bam-decompositions"
 QUICK: dict[str, Any] = {"n_repeats": 5, "n_starts": 20, "n_moves": 20}
-SMC, SMC_WITH_MOVES, VB = (NAMES[method] for method in SCORING)
+SMC, SMC_WITH_MOVES, VB = (NAMES[method] for method in ("smc", WITH_MOVES, "vb"))
 BAYESIAN = (SMC, SMC_WITH_MOVES, VB)  # Methods of `AllocationFactors`
 PROJECTED_GRADIENT, COORDINATE_DESCENT = "ALS-PGD", "least squares, CD"
 PEERS = (PROJECTED_GRADIENT, COORDINATE_DESCENT)  # Methods without a prior, whose a is None

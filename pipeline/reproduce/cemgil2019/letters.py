@@ -27,6 +27,7 @@ NAME = "bam-letters"
 NMF, SYMMETRIC = "NMF", "symmetric NMF"
 GRAPHS = (NMF, SYMMETRIC)
 QUICK = {"ranks": (1, 2, 3, 5, 10, 20), "n_repeats": 4, "n_starts": 20, "n_moves": 10}
+QUICK |= {"n_sweeps": 300}
 STRONG_PRIOR = "At a = 1 NMF is more probable than symmetric NMF at every rank."
 WEAK_PRIOR = "At a = 0.001 SMC prefers symmetric NMF at almost every rank, VB does not."
 BEST_RANK = "VB prefers lower ranks than SMC."

@@ -13,11 +13,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from evaluation.allocation.annealed import N_PARTICLES, annealed
 from evaluation.allocation.log_marginal import log_marginal
+from evaluation.allocation.marginal_estimate import LARGEST_ERROR
 from evaluation.allocation.particles import by_particles
 from evaluation.arrays import Bools, Floats
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
+from pipeline.allocation.scores import is_significant, log_odds
 from pipeline.cache.results import ResultGroup
 from pipeline.figures.style import INK, series_style
 from pipeline.reproduce.claims import Finding, Findings
@@ -28,19 +31,21 @@ from pipeline.reproduce.trials import run_trials, scaled, trial_seed
 
 B = TypeVar("B", bound="Budget")
 Models = Mapping[str, Callable[..., AllocationModel]]  # By graph; they take a rank and a
-WITH_MOVES, SORTED = "smc-moves", "smc-sorted"
+WITH_MOVES, SORTED, ANNEALED = "smc-moves", "smc-sorted", "annealed"
 NAMES = {
     "exact": "exact",
     "smc": "SMC",
     WITH_MOVES: "SMC with moves",
     SORTED: "SMC, sorted order",
+    ANNEALED: "annealing",
     "vb": "VB",
 }  # Names of methods. "smc" is as published: it always resamples, and the token order is random
-SCORING = ("smc", WITH_MOVES, "vb")  # Methods that score every model
-BY_PARTICLES = SCORING[:2]
+BY_PARTICLES = ("smc", WITH_MOVES, ANNEALED)
+SCORING = (*BY_PARTICLES, "vb")  # Methods that score every model
 ENDS = ("lowest", "highest")
-LINES = {"smc": ":", WITH_MOVES: "-", "vb": "--"}
+LINES = {"smc": ":", WITH_MOVES: "-.", ANNEALED: "-", "vb": "--"}
 ROUNDING = 1e-6  # Nats below VB's bound that count as rounding
+NEAR = "In brackets its posterior probability, and the ranks that are not told apart from it."
 FEWER = 10  # Ratio of the particles of SMC to those of SMC with moves, each of which takes longer
 
 
@@ -52,6 +57,7 @@ class Budget:
     n_repeats: int = 10  # Independent runs of each kind of SMC
     n_starts: int = 100  # Starts of VB, of which the best counts
     n_moves: int = 99  # Tokens that are resampled after each token, in SMC with moves
+    n_sweeps: int = 4000  # Steps of annealing
     seed: int = 0
 
     @property
@@ -67,13 +73,16 @@ class Budget:
 
     def as_json(self) -> dict[str, Any]:
         """Return the budget as results have it."""
-        names = ("particles", "repeats", "starts", "moves", "particles_with_moves")
+        names = ("particles", "repeats", "starts", "moves", "particles_with_moves", "sweeps")
         return {name: getattr(self, f"n_{name}") for name in names}
 
 
 def budget_of(full: B, settings: ReproduceSettings, quick: Mapping[str, Any]) -> B:
-    """Return `full` with the values of the scale and of --particles, --repeats and --moves."""
-    asked = {f"n_{name}": getattr(settings, name) for name in ("particles", "repeats", "moves")}
+    """Return `full` with the values of the scale and of --particles, --repeats, --moves and
+    --sweeps.
+    """
+    names = ("particles", "repeats", "moves", "sweeps")
+    asked = {f"n_{name}": getattr(settings, name) for name in names}
     return scaled(full, settings, quick, **asked)
 
 
@@ -82,7 +91,8 @@ def in_words(result: Any) -> str:
     return (
         f"SMC: {result['particles']:,} particles; {NAMES[WITH_MOVES]}: "
         f"{result['particles_with_moves']:,} particles, {result['moves']} tokens resampled after "
-        f"each; the log of the mean of {result['repeats']} runs. VB: a lower bound, the best of "
+        f"each; {NAMES[ANNEALED]}: {N_PARTICLES} chains of about {result['sweeps']:,} sweeps; the "
+        f"log of the mean of {result['repeats']} runs. VB: a lower bound, the best of "
         f"{result['starts']} starts."
     )
 
@@ -109,10 +119,13 @@ def score(
     if method in ("exact", "vb"):
         found = log_marginal(model, X, method, n_repeats=starts, random_state=seed, n_jobs=n_jobs)
         return found.to_arrays()
-    effort: dict[str, Any] = {**budget.of_smc(method == WITH_MOVES), "n_repeats": budget.n_repeats}
-    effort |= {"order": "sorted" if method == SORTED else "random"}
     cells = CellCounts.of(X, model)
-    return by_particles(model, cells, "smc", **effort, seed=seed, n_jobs=n_jobs).to_arrays()
+    common: dict[str, Any] = {"n_repeats": budget.n_repeats, "seed": seed, "n_jobs": n_jobs}
+    if method == ANNEALED:
+        return annealed(model, cells, n_sweeps=budget.n_sweeps, **common).to_arrays()
+    effort: dict[str, Any] = budget.of_smc(method == WITH_MOVES)
+    order = "sorted" if method == SORTED else "random"
+    return by_particles(model, cells, "smc", order=order, **effort, **common).to_arrays()
 
 
 def score_rows(
@@ -134,9 +147,27 @@ def score_rows(
         named = {"a": a, "graph": graph, "method": method}
         of_ranks = [{**named, "rank": r, **_shown(scores[graph, method, a, r])} for r in ranks]
         rows += of_ranks
-        top = of_ranks[int(np.argmax([number(row["log_marginal"], -np.inf) for row in of_ranks]))]
-        best.append({**named, "rank": top["rank"], "log_marginal": top["log_marginal"]})
+        best.append({**named, **best_rank(of_ranks)})
     return {"rows": rows, "best": best}
+
+
+def best_rank(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the rank with the highest score; of methods with runs also its posterior probability,
+    all ranks being as probable beforehand, and the ranks that are not told apart from it.
+    """
+    levels = np.array([number(row["log_marginal"], -np.inf) for row in rows])
+    errors = np.array([number(row["standard_error"], np.inf) for row in rows])
+    rows = [
+        {**row, "rough": error > LARGEST_ERROR} for row, error in zip(rows, errors, strict=True)
+    ]
+    top = rows[int(levels.argmax())]
+    found = {"rank": top["rank"], "log_marginal": top["log_marginal"]}
+    if top["direction"] == "lower bound" or not np.isfinite(levels).any():
+        return found | {"probability": None, "near": None}
+    odds, _ = log_odds(levels, errors)
+    others = [row for row in rows if row is not top and row["log_marginal"] is not None]
+    near = [row["rank"] for row in others if not is_significant(top, row)]
+    return found | {"probability": float(np.exp(odds.max())), "near": near}
 
 
 def _shown(score: Mapping[str, Any]) -> Any:
@@ -199,7 +230,7 @@ def draw_curves(figure: Any, result: Any, _: Any) -> None:
             level = curves.of(graph, method, a)
             ends = [curves.of(graph, method, a, f"{end}_repeat") for end in ENDS]
             bars = None if method == "vb" else [level - ends[0], ends[1] - level]
-            style = {**series_style(g), "alpha": 1.0 if method == WITH_MOVES else 0.5}
+            style = {**series_style(g), "alpha": 1.0 if method == ANNEALED else 0.5}
             style |= {"linestyle": LINES[method], "label": f"{graph}, {NAMES[method]}"}
             axes.errorbar(curves.ranks, level, yerr=bars, **style)
         axes.set(title=f"a = {a:g}", xlabel="rank")
@@ -222,5 +253,14 @@ def curve_tables(result: Any) -> list[Table]:
         tables.append(Table(title, ranks, pivoted(rows, "rank", "method"), note))
     best = [indexed(rows, "method") for rows in grouped(result["best"], "a", "graph").values()]
     named = (Column("a", "vb.a", "g"), Column("graph", "vb.graph"))
-    columns = (*named, *(Column(NAMES[method], f"{method}.rank") for method in SCORING))
-    return [*tables, Table("Best rank", columns, best, headings=2)]
+    columns = (*named, *(Column(NAMES[m], partial(best_in_words, m)) for m in SCORING))
+    return [*tables, Table("Best rank", columns, best, NEAR, headings=2)]
+
+
+def best_in_words(method: str, row: Any) -> str:
+    """Return the best rank, its probability, and the ranks that are not told apart from it."""
+    rank, near = row[method]["rank"], row[method]["near"]
+    if near is None:
+        return str(rank)
+    found = f"{rank} ({text(row[method]['probability'], '.2f')}"
+    return found + (f"; or {', '.join(map(str, near))})" if near else ")")

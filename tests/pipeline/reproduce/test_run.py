@@ -136,11 +136,11 @@ PICTURES = {
     "bam-toy-X1": (6, 4),
     "bam-toy-X2": (6, 4),
     "bam-histogram": (7, 1),
-    "bam-parafac-rank": (2, 3),
+    "bam-parafac-rank": (2, 4),
     "bam-parafac-cost": (1, 2),
-    "bam-abalone": (2, 4),
+    "bam-abalone": (2, 5),
     "bam-abalone-ages": (3, 0),
-    "bam-letters": (2, 6),
+    "bam-letters": (2, 8),
     "bam-decompositions": (3, 5),
 }
 """Panels of each picture, and entries in the legend of the first."""
@@ -148,7 +148,7 @@ SCORED = {NAMES[method] for method in SCORING}
 LEGENDS = {
     "bam-abalone": {"complete graph", *(f"CP, {method}" for method in SCORED)},
     "bam-letters": {f"{graph}, {method}" for graph in letters.GRAPHS for method in SCORED},
-    "bam-decompositions": {*SCORED, *decompositions.PEERS},
+    "bam-decompositions": {*decompositions.BAYESIAN, *decompositions.PEERS},
 }
 
 
@@ -259,7 +259,7 @@ LONGER = {"DS": (4, 10, 20), "HM": (4,), "L2R": (4,), REFINED: (4, 9)}
         (toy, {"a": (1.0, 10.0), "ranks": (1, 2, 3)}, 2 * 6 * 4 - 16),
         (toy, {"n_starts": 3}, 16),
         (letters, {"ranks": (2,)}, 0),
-        (letters, {"n_tokens": 41}, 24),
+        (letters, {"n_tokens": 41}, 32),
     ],
 )
 def test_what_trials_depend_on(module, changes, n_computed, known, place, computed, monkeypatch):
@@ -354,6 +354,7 @@ def test_usage_errors(argv, complaint, tmp_path):
 
 _PERPLEXITY = {"--counts", "--topics", "--select", "--penalty", "--length-scale"}
 _PARTICLES = {"--particles", "--repeats", "--moves"}
+_ANNEALED = {*_PARTICLES, "--sweeps"}
 _TOPICS = {"--counts", "--vocabulary", "--topics", "--repeats"}
 SETTINGS_OF = {
     "aldebakel-trainers": _TOPICS,
@@ -365,9 +366,9 @@ SETTINGS_OF = {
     "l2r-convergence": {"--counts", "--topics", "--scored"},
     "bam-toy": _PARTICLES - {"--moves"},
     "bam-histogram": set(),
-    "bam-parafac": _PARTICLES,
-    "bam-abalone": {"--table", *_PARTICLES},
-    "bam-letters": {"--table", *_PARTICLES},
+    "bam-parafac": _ANNEALED,
+    "bam-abalone": {"--table", *_ANNEALED},
+    "bam-letters": {"--table", *_ANNEALED},
     "bam-decompositions": {"--table", *_PARTICLES},
     "lpmrf-classic3": _PERPLEXITY,
     "lpmrf-wikipedia": {*_PERPLEXITY, "--words", "--documents"},
@@ -376,7 +377,7 @@ SETTINGS_OF = {
 }
 WORDS = shlex.split("""
     --pairs 2 --dataset s10 --held-out 2 --counts x.npz --vocabulary x.txt --topics 2 --scored 2
-    --max-tokens 10 --table x.csv --particles 10 --repeats 2 --moves 1
+    --max-tokens 10 --table x.csv --particles 10 --repeats 2 --moves 1 --sweeps 9
     --select validation --penalty 0.1 --length-scale 1.5 --words 10 --documents 20
 """)
 GIVEN = dict(zip(WORDS[::2], WORDS[1::2], strict=True))

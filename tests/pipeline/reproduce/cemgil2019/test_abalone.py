@@ -33,7 +33,14 @@ from pipeline.reproduce.cemgil2019.abalone import (
     tensor_of,
 )
 from pipeline.reproduce.cemgil2019.letters import GRAPHS, NMF, SYMMETRIC, _preferred, models_of
-from pipeline.reproduce.cemgil2019.scores import SCORING, WITH_MOVES, Curves, score, score_rows
+from pipeline.reproduce.cemgil2019.scores import (
+    ANNEALED,
+    SCORING,
+    WITH_MOVES,
+    Curves,
+    score,
+    score_rows,
+)
 from pipeline.reproduce.settings import ReproduceSettings
 from tests.pipeline.reproduce.support import abalone_lines, places, shifted
 from tests.shared_data import shared_file
@@ -131,7 +138,7 @@ def test_rows_and_curves(monkeypatch):
     found = score_rows(*given)
     monkeypatch.setattr(scores, "score", mock.Mock())
     assert found == score_rows(*given)
-    assert len(found["rows"]) == len(found["best"]) * 2 == 2 * 2 * 3
+    assert len(found["rows"]) == len(found["best"]) * 2 == 2 * 2 * 4
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     curves = Curves(found)
     assert (curves.graphs, curves.strengths, curves.ranks.tolist()) == (GRAPHS, (1.0,), [1, 4])
@@ -141,6 +148,11 @@ def test_rows_and_curves(monkeypatch):
     assert curves.of(NMF, "smc", 1.0, "highest_repeat").tolist() == [2.0, 5.0]
     assert curves.of(NMF, "vb", 1.0, "lowest_repeat").tolist() == [1.0, 4.0]
     assert curves.best[SYMMETRIC, "smc", 1.0]["rank"] == 4
+    by_annealing = curves.best[NMF, ANNEALED, 1.0]
+    assert by_annealing["probability"] == pytest.approx(1 / (1 + np.exp(-3)))
+    assert by_annealing["near"] == []
+    assert curves.best[NMF, WITH_MOVES, 1.0]["near"] == []
+    assert curves.best[NMF, "vb", 1.0]["probability"] is None
     assert curves.is_below_bound(NMF, "smc", 1.0).tolist() == [False, False]
     assert curves.is_below_bound(NMF, WITH_MOVES, 1.0).tolist() == [False, True]
     fails = np.array([True, True])
@@ -222,7 +234,7 @@ def test_findings_tell_where_they_fail(quick, place):
         made = result | {"rows": [shifted(row, by) for row in result["rows"]]}
         failed_at = places(abalone.EXPERIMENT, made)
         of_graph = [at for claim, at in failed_at.items() if "CP above" in claim]
-        assert [len(each) for each in of_graph] == [failed] * 10
+        assert [len(each) for each in of_graph] == [failed] * 14
         assert all(each[0].startswith("rank 3") for each in of_graph if each)
         of_ages = [at for claim, at in failed_at.items() if "ages" in claim]
         assert of_ages == [["classes 1 and 2", "classes 2 and 3"]]

@@ -16,7 +16,14 @@ from models.allocation.sequence import log_total_probability
 from pipeline.reproduce.cemgil2019 import parafac
 from pipeline.reproduce.cemgil2019.histogram import all_allocations, log_allocations
 from pipeline.reproduce.cemgil2019.parafac import CostBudget, RankBudget, drawn_tensor, measured
-from pipeline.reproduce.cemgil2019.scores import BY_PARTICLES, SCORING, WITH_MOVES, Budget, score
+from pipeline.reproduce.cemgil2019.scores import (
+    ANNEALED,
+    BY_PARTICLES,
+    SCORING,
+    WITH_MOVES,
+    Budget,
+    score,
+)
 from tests.pipeline.reproduce.support import failing
 
 SMALL = RankBudget(shape=(3, 4, 5), true_rank=2, n_tokens=12, ranks=(1, 2, 3), n_tensors=2, seed=5)
@@ -139,7 +146,7 @@ def test_tensors_do_not_depend_on_how_many_there_are():
 def test_a_rank_that_is_plain_is_found():
     """Many tokens of a tensor of two blocks: all methods see that one is too few."""
     X = CellCounts([[0, 0, 0], [2, 3, 4]], [6, 6], (3, 4, 5))
-    budget = Budget(200, 3, 2, 4, seed=5)
+    budget = Budget(200, 3, 2, 4, n_sweeps=50, seed=5)
     for method in SCORING:
         one, two = (
             score(AllocationModel.cp(X.shape, rank, 0.5), X, method, budget, (method, rank))
@@ -152,9 +159,10 @@ def made_up(smc, vb, width, seconds):
     """Runs at, `width` above and below each value of SMC; with moves a nat more. Two sizes."""
     rows = []
     for (d, k), value in np.ndenumerate(smc):
-        logs = {"smc": value, WITH_MOVES: value + 1.0, "vb": vb[d][k]}
+        logs = {"smc": value, WITH_MOVES: value + 1.0, ANNEALED: value + 1.0, "vb": vb[d][k]}
         runs = {m: [logs[m] - width, logs[m], logs[m] + width] for m in BY_PARTICLES}
-        rows.append({"tensor": d, "rank": k + 1, **logs, "runs": runs})
+        errors = dict.fromkeys(BY_PARTICLES, width / 2)
+        rows.append({"tensor": d, "rank": k + 1, **logs, "standard_error": errors, "runs": runs})
     costs = [
         {"size": size, "smc_seconds": each, "vb_seconds": each}
         for size, each in zip((8, 64), seconds, strict=True)
@@ -178,6 +186,12 @@ def test_findings():
     assert [each["smc_above_truth"] for each in bad["found"]] == [1.0, 0.0]
     assert [each["smc"] for each in bad["found"]] == [1, 2]
     assert [each["vb"] for each in bad["found"]] == [3, 3]
+    odds = np.exp([-2.0, -3.0, -4.0])
+    first, second = bad["found"]
+    assert first["probability"] == pytest.approx(odds[0] / odds.sum())
+    assert (first["near"], second["near"]) == ([], [])
+    near = made_up([[-2.0, -2.5, -4.0]], [[0.0] * 3], 0.9, (1.0, 1.0))["found"]
+    assert near[0]["near"] == [2]
     wide = failing(parafac.EXPERIMENT, made_up(smc, [[-9.0, -8.0, -4.0]] * 2, 0.6, (1.0, 1.0)))
     assert wide["runs of SMC agree to 1 nat at R = 2"] == [
         f"tensor {d} (1.2 nats apart)" for d in range(2)

@@ -29,8 +29,9 @@ def test_scales():
     given = ReproduceSettings(scale="full", seed=7)
     assert vars(budget_of(full, given, QUICK)) == {**vars(full), "seed": 7}
     assert vars(budget_of(full, ReproduceSettings(), QUICK)) == vars(full) | QUICK
-    asked = budget_of(full, ReproduceSettings(particles=9, repeats=8, moves=3), QUICK)
+    asked = budget_of(full, ReproduceSettings(particles=9, repeats=8, moves=3, sweeps=7), QUICK)
     assert (asked.n_particles, asked.n_repeats, asked.n_moves) == (9, 8, 3)
+    assert asked.n_sweeps == 7
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,7 @@ def test_scales():
         ("bam-abalone", 2, "needs --table FILE, the abalone data of the UCI repository: https://"),
         ("bam-toy --moves 3", 2, "--moves is for bam-parafac or"),
         ("bam-letters --moves 0", 2, "--moves must be at least 1"),
+        ("bam-decompositions --sweeps 3", 2, "--sweeps is for bam-parafac or"),
         ("bam-abalone --table nowhere.csv", 3, "nowhere.csv"),
         ("bam-letters --table nowhere.csv", 3, "nowhere.csv"),
         ("bam-letters --particles 1", 2, "--particles must be at least 2"),
