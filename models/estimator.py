@@ -67,7 +67,17 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         for _ in self.iterate(X, y):
             pass
+        self.finish()
         return self
+
+    def finish(self) -> bool:
+        """Compute the final topics when training has ended, as `fit` does after `iterate`.
+
+        Returns whether `topics_` have changed. Raises NotFittedError before the first `fit`,
+        `iterate` or `resume`.
+        """
+        check_is_fitted(self, "state_")
+        return False
 
     def resume(self, X: Any, state: Any) -> Self:
         """Become fitted by taking over the state of an earlier run on the same data `X`.

@@ -66,6 +66,11 @@ class Trainer(Protocol):
     def iterate(self, X: Any, y: object = None, state: Any = None) -> Iterator[Step]:
         """Train, yielding after each step; continue from the `state` of an earlier training."""
 
+    def finish(self) -> bool:
+        """Compute the final topics when training has ended, if they are other than the present
+        ones; return whether they are. A second call changes nothing, further training undoes it.
+        """
+
     def resume(self, X: Any, state: Any) -> Self:
         """Become fitted by taking over the state of an earlier training on the same data."""
 

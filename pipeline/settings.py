@@ -205,7 +205,8 @@ class TrainSettings:
             *("learning_decay", "learning_offset", "expectation", "staleness"),
         ),
         "--model gibbs, gamma-poisson": (
-            *("chains", "learn_priors", "sampler", "start", "burn_in", "word_budget"),
+            *("chains", "learn_priors", "sampler", "start", "burn_in", "topics_from"),
+            "word_budget",
         ),
         "--model gamma-poisson": ("trainer", "shape"),
         "--model poisson-mrf": ("assignments", "penalty", "length_scale"),
@@ -373,6 +374,13 @@ class TrainSettings:
         of=SAMPLED,
     )
     burn_in: int = setting(0, "sweeps before topics are averaged", metavar="N", of=SAMPLED)
+    topics_from: str = setting(
+        "conditionals",
+        "final topics: the conditional probabilities of all tokens given the average of samples, "
+        "or that average; with --chains always the latter",
+        choices=("conditionals", "samples"),
+        of=("gibbs",),
+    )
     chains: int = setting(
         1,
         "chains from independent seeds; their consensus depends less on the seed; takes N times "

@@ -41,6 +41,11 @@ class GibbsLDAState:
     inverse_sum: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)
     """(K,), weighted sum over samples of 1 / (n_k + Σ eta) if `topic_word_sum` lacks the prior's
     part, which is eta_w times it; (0,) otherwise."""
+    expected_n_wk: NDArray[np.float32] = field(
+        default_factory=lambda: np.zeros((0, 0), np.float32), kw_only=True
+    )
+    """(V, K), expected tokens of each word and topic, by the full conditionals of all tokens, if
+    training has been finished by them after the last sweep; (0, K) otherwise."""
 
     @property
     def topic_word_total(self) -> NDArray[np.float32]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.arrays import Ints, Ints32
+from models.gibbs.conditionals import DocumentTopics, SampledTopics, expect_word_topics
 from models.gibbs.dense import (
     LANES,
     Priors,
@@ -61,9 +62,11 @@ class GibbsSweeps:
             count_word_topics(tokens, 0, n_runs, topic_of, state.frozen, self._n_wk)
             self._n_dk = np.zeros((n_docs, padded(n_topics, LANES)), dtype=np.int32)
             count_doc_topics(tokens, 0, n_tokens, topic_of, self._n_dk)
+            self._doc_topics = empty_lists(np.zeros(0, np.int64), n_topics)
             self.n_k: Ints = self._n_wk.sum(axis=0, dtype=np.int64)
             """(K,), tokens of each topic, without frozen words."""
         else:
+            self._n_dk = np.zeros((0, n_topics), dtype=np.int32)
             self._doc_topics = empty_lists(np.bincount(tokens.doc_of, minlength=n_docs), n_topics)
             list_doc_topics(tokens, 0, n_tokens, topic_of, self._doc_topics)
             self._word_topics = topics_of_words(
@@ -90,12 +93,17 @@ class GibbsSweeps:
 
     @property
     def word_topic_weight(self) -> NDArray[Any]:
-        """(V, K), weights of words in topics by samples; before the first, by the assignment."""
+        """(V, K), weights of words in topics: expected tokens if there are any, or else by samples;
+        before the first, by the assignment.
+        """
         state = self._state
+        if len(state.expected_n_wk):
+            return state.expected_n_wk + state.eta[:, None]
         return state.topic_word_total if state.n_samples else self.n_wk + state.eta[:, None]
 
     def sweep(self) -> None:
         """Resample every token once."""
+        self._state.expected_n_wk = np.zeros((0, len(self._state.alpha)), dtype=np.float32)
         if not self._dense:
             for_blocks(
                 lambda first, last: sort_lists(self._doc_topics, first, last),
@@ -146,6 +154,34 @@ class GibbsSweeps:
 
         for_blocks(add, shape[0], WORD_BLOCK, self._n_threads)
         state.n_samples += 1
+
+    def expect_word_topics(self) -> None:
+        """Sum the full conditionals of all tokens, given the samples so far, in the state."""
+        state = self._state
+        weight, inverse = state.topic_word_sum, state.inverse_sum
+        inverse = inverse if len(inverse) else np.zeros(len(state.alpha))
+        total = self.n_k + state.eta.sum()
+        mass = weight.sum(axis=0, dtype=np.float64) + inverse * state.eta.sum()
+        of_documents = DocumentTopics(self._n_dk, self._doc_topics)
+        topics = SampledTopics(
+            weight,
+            inverse.astype(np.float32),
+            (total / mass).astype(np.float32),
+            total.astype(np.float32),
+            state.alpha.astype(np.float32),
+            state.eta.astype(np.float32),
+            state.frozen,
+        )
+        expected = np.zeros(weight.shape, dtype=np.float32)
+        for_blocks(
+            lambda word_range, _: expect_word_topics(
+                self._tokens, word_range, state.topic_of, of_documents, topics, expected
+            ),
+            self._tokens.n_blocks,
+            1,
+            self._n_threads,
+        )
+        state.expected_n_wk = expected
 
     def doc_topic_exceedances(self) -> Exceedances:
         """Return the numbers of documents with more than i tokens of each topic."""

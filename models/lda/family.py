@@ -34,20 +34,21 @@ ONLINE = TrainerSpec(
         {"expectation": "mean", "word_budget": 9},
     ),
 )
+CHAIN = ("alpha", "eta", "learn_priors", "sampler", "start", "burn_in", "word_budget")
 GIBBS = TrainerSpec(
     name="gibbs",
     title="Latent Dirichlet allocation, collapsed Gibbs sampling",
     model="gibbs",
     import_estimator=lambda: import_module("models.lda.gibbs_lda").GibbsLDA,
     state=GibbsLDAState,
-    settings=("alpha", "eta", "learn_priors", "sampler", "start", "burn_in", "word_budget"),
+    settings=(*CHAIN, "topics_from"),
     decides=("eta",),
     eta=0.05,
     interval=ValidationInterval(documents=100_000, passes=4),
     quick={"n_iter": 5, "burn_in": 1},
     ways=(
         *({"sampler": each, "learn_priors": "both", "thinning": 2} for each in SAMPLERS),
-        {"start": "random", "word_budget": 6},
+        {"start": "random", "word_budget": 6, "topics_from": "samples"},
     ),
 )
 CHAINS = TrainerSpec(
@@ -56,7 +57,7 @@ CHAINS = TrainerSpec(
     model="gibbs",
     import_estimator=lambda: import_module("models.lda.gibbs_chains").GibbsLDAChains,
     state=GibbsChainsState,
-    settings=("chains", *GIBBS.settings),
+    settings=("chains", *CHAIN),
     above={"chains": 1},
     decides=GIBBS.decides,
     eta=GIBBS.eta,

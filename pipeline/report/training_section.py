@@ -29,6 +29,8 @@ def training_section(run: LoadedRun) -> TrainingSection | None:
     ending = _ending(settings, lines, provenance)
     if len(lines) > 1 and best == 0:
         ending += f" The first of the {len(lines):,} checks was the best, and its topics are kept."
+    if lines and lines[-1].get("finished"):
+        ending += " The last check is of the final topics, which --topics-from conditionals gave."
     tokens = [line["bound_tokens"] for line in lines if line.get("bound_tokens")]
     if tokens:
         ending += (
@@ -79,8 +81,12 @@ def _ending(
     is_last_known = provenance.get("documents_seen") == lines[-1]["documents"]
     if lines[-1].get("passes") is None or not is_last_known or "best_look" not in provenance:
         return f"Training ended{spent}; the reason is not known."  # or an old version's rule
-    is_best_last = provenance["best_look"] == len(lines) - 1
-    return _reason(settings, lines, spent, is_best_last=is_best_last)
+    trained, best = [line for line in lines if not line.get("finished")], provenance["best_look"]
+    last = trained[-1]
+    is_best_last = best == len(trained) - 1 or (
+        best == len(trained) and last["perplexity"] == last["best_perplexity"]
+    )
+    return _reason(settings, trained, spent, is_best_last=is_best_last)
 
 
 def _reason(

@@ -258,6 +258,7 @@ def _learn(
     ):
         if checkpoint.stopped and state is not None:
             estimator.resume(parts.train.counts, state)
+            _finish_training(estimator, checkpoint, checks, validation, by)
             return estimator, checkpoint
         started, n_passes = by.clock(), float(settings.max_passes)
         steps = _steps(
@@ -284,10 +285,30 @@ def _learn(
             ):
                 logger.info("validation was still improving: more --max-passes may help")
         checkpoint.stopped = True
+        _finish_training(estimator, checkpoint, checks, validation, by)
         checkpoint.save(run.checkpoint_path)
     if keeping.deferred.signal_number is not None:
         raise Interrupted(keeping.deferred.signal_number)
     return estimator, checkpoint
+
+
+def _finish_training(
+    estimator: Trainer,
+    checkpoint: Checkpoint,
+    checks: ValidationChecks,
+    validation: sparse.csr_array,
+    by: _By,
+) -> None:
+    """Compute the final topics; if others were better by validation, the model keeps those."""
+    started = by.clock()
+    if not estimator.finish():
+        return
+    checkpoint.seconds += by.clock() - started
+    checkpoint.state = estimator.state_
+    passes = {"passes": checkpoint.metrics[-1]["passes"]} if checkpoint.metrics else {}
+    checks.check_if_due(
+        estimator, validation, checkpoint.state.n_documents, is_finished=True, **passes
+    )
 
 
 class _Keeping:

@@ -66,19 +66,20 @@ class ValidationChecks:
         n_documents: int,
         *,
         is_end: bool = False,
+        is_finished: bool = False,
         **more: float,
     ) -> bool:
         """Score validation documents (D, V) if a check is due; return whether to stop.
 
         A trainer that is not ready is not checked. `n_documents` were seen in training. At the end
-        a check is due, unless these topics were just checked. `more` are fields of the line of
-        metrics.
+        a check is due, unless these topics were just checked, and when training is finished by
+        other topics, whose line says so. `more` are fields of the line of metrics.
         """
         if not (self._wanted and counts.nnz and estimator.is_ready):
             return False
         seconds = self._checkpoint.seconds
         is_due = self._stopping.due(seconds if self._by_time else n_documents)
-        if not (self._last < n_documents if is_end else is_due):
+        if not (is_finished or (self._last < n_documents if is_end else is_due)):
             return False
         metrics, topics = self._checkpoint.metrics, estimator.topics_
         line = validation_of(topics, counts, self._n_threads)
@@ -88,6 +89,8 @@ class ValidationChecks:
         line["documents_per_second"] = (
             (n_documents - before["documents"]) / elapsed if elapsed else None
         )
+        if is_finished:
+            line["finished"] = True
         metrics.append(line)
         if not self._of_stream:
             self._keep_if_best(topics)

@@ -91,6 +91,7 @@ def train(estimator: Trainer, n_docs: int = N_DOCUMENTS) -> TopicWords:
     counts = documents(n_docs)
     for _ in estimator.iterate(counts):
         pass
+    estimator.finish()
     topics = estimator.topics_
     validation_of(topics, counts[:5], 1)
     topics.proportions(counts)  # for the prevalence

@@ -105,10 +105,13 @@ def test_resumed_after_any_step_it_ends_with_the_same_bits(case, tmp_path):
         steps.append(step)
         states.append((saved, copied)[len(steps) % 2](whole.state_, tmp_path))
     assert len(steps) > 2
+    whole.finish()
+    states.append(carried(whole.state_, tmp_path))
     assert_same_training(whole, fitted(case))
     for done, state in enumerate(states):
         rest = case.build(random_state=None)
         assert list(rest.iterate(COUNTS, state=state)) == steps[done:]
+        assert rest.finish() in {False, done < len(states) - 1}
         assert_same_training(rest, whole)
     assert_same_training(case.build().resume(COUNTS, states[-1]), whole)
 
@@ -132,6 +135,7 @@ def test_seeds(case):
 def test_fit_is_iterate_to_the_end_and_starts_afresh(case):
     stepped = case.build()
     steps = list(stepped.iterate(COUNTS))
+    stepped.finish()
     assert_same_training(stepped, fitted(case))
     seen = [step.n_documents for step in steps]
     assert seen == sorted(seen)
@@ -218,6 +222,19 @@ def test_topics_of_a_fitted_estimator(case):
     assert_array_equal(fitted(case).transform(COUNTS), topics.transform(COUNTS))
     names = list(fitted(case).get_feature_names_out())
     assert names == [f"{type(fitted(case)).__name__.lower()}{k}" for k in range(3)]
+
+
+@EVERY_WAY
+def test_training_is_finished_once(case):
+    estimator = case.build()
+    with pytest.raises(NotFittedError):
+        estimator.finish()
+    for _ in estimator.iterate(COUNTS):
+        pass
+    before = estimator.topics_.topic_word
+    assert estimator.finish() != np.array_equal(estimator.topics_.topic_word, before)
+    assert not estimator.finish()
+    assert_same_training(estimator, fitted(case))
 
 
 @EVERY_WAY

@@ -27,7 +27,13 @@ from pipeline.reproduce.trials import run_trials, trial_seed
 M = TypeVar("M", bound=tuple[Any, ...])
 N_TOPICS, N_RUNS = 20, 5
 PRIORS: dict[str, Any] = {"alpha": 0.1, "eta": 0.01}
-GIBBS = {**PRIORS, "learn_priors": "none", "sampler": "exact-dense", "start": "random"}
+GIBBS = {
+    **PRIORS,
+    "learn_priors": "none",
+    "sampler": "exact-dense",
+    "start": "random",
+    "topics_from": "samples",
+}
 BURN_IN, MAX_PASSES = 10, 100
 MAX_HELD_OUT, MIN_DOCUMENTS = 1000, 20
 MIN_COMPARED = 10_000  # Documents to decide the paper's claims, which are about 25,000 and more

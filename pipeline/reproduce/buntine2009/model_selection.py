@@ -167,6 +167,7 @@ def _learned(
     budget, counts = drawn.budget, drawn.training_documents(n_train)
     fixed: dict[str, Any] = {"alpha": float(drawn.truth.alpha[0]), "eta": ETA}
     fixed |= {"learn_priors": "none", "start": "random", "n_iter": budget.start_sweeps}
+    fixed["topics_from"] = "samples"
     bounds: list[float] = []
     for start in range(budget.n_starts):
         rng = np.random.default_rng([budget.seed, 3, n_train, n_topics, start])

@@ -143,6 +143,7 @@ class Scorer:
         model: GibbsLDA | LPMRFMixture | LPMRFTopicModel
         if is_gibbs and math.isinf(chosen[0]):
             common |= {"eta": 0.1, "learn_priors": "both", "start": "random"}
+            common["topics_from"] = "samples"  # as the first stage of the models of fields
             n_sweeps = budget.lda_sweeps + budget.n_rounds * budget.n_sweeps
             model = GibbsLDA(n_topics, n_iter=n_sweeps, burn_in=budget.lda_sweeps, **common)
         elif is_gibbs:

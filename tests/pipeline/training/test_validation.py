@@ -67,7 +67,7 @@ def test_the_end_is_looked_at_too(tiny, model):
     argv = ("--max-passes", 12, "--stopping-patience", 50)
     with mock.patch.object(learning, "check_interval", return_value=10_000):
         assert call("train", "--run", "x", *TINY_OF[model], *argv, cwd=tiny).code == 0
-    passes = [line["passes"] for line in metrics_of(tiny, "x")]
+    passes = [line["passes"] for line in metrics_of(tiny, "x") if "finished" not in line]
     assert passes[-1] == 12.0
     assert len(passes) == len(set(passes))
 
@@ -170,31 +170,39 @@ def scripted(scores, seen):
     return completion
 
 
-@pytest.mark.parametrize("model", ["online", "gibbs"])
-def test_where_validation_worsens_the_best_is_kept(tiny, model):
-    scores, seen = [-500.0, -400.0, -300.0, -310.0, -320.0, -330.0, -1.0], []
+@pytest.mark.parametrize(
+    ("model", "final", "best"), [("online", -1.0, 2), ("gibbs", -340.0, 2), ("gibbs", -1.0, 6)]
+)
+def test_where_validation_worsens_the_best_is_kept(tiny, model, final, best):
+    scores, seen = [-500.0, -400.0, -300.0, -310.0, -320.0, -330.0, final], []
     with mock.patch.object(learning, "validation_of", scripted(scores, seen)):
         assert call("train", "--run", "x", *TINY_OF[model], cwd=tiny).code == 0
-    assert len(seen) == 6  # three after the best, which is the patience
+    n_looks = 6 + (model == "gibbs")  # three after the best, which is the patience, and the final
+    assert len(seen) == n_looks
     kept = load_model(tiny / "runs/x/model.npz")
-    assert np.array_equal(kept.topics.topic_word, seen[2].topic_word)
-    assert np.array_equal(kept.topics.alpha, seen[2].alpha)
+    assert np.array_equal(kept.topics.topic_word, seen[best].topic_word)
+    assert np.array_equal(kept.topics.alpha, seen[best].alpha)
     assert not np.array_equal(kept.topics.topic_word, seen[5].topic_word)
     assert kept.prevalence is not None
     parts = split(Corpus.load(tiny / "runs/x/corpus"), 0.1, 0.1)
     n_tokens = parts.train.counts.sum(axis=1)
-    shares = (seen[2].transform(parts.train.counts) * n_tokens[:, None]).sum(axis=0)
+    shares = (seen[best].transform(parts.train.counts) * n_tokens[:, None]).sum(axis=0)
     assert kept.prevalence == pytest.approx(shares / n_tokens.sum())
     validation = call("train", "--run", "x", "--json", cwd=tiny).result["validation"]
-    assert (validation["look"], validation["looks"]) == (3, 6)
-    assert validation["log_likelihood"] == -300.0
+    assert (validation["look"], validation["looks"]) == (best + 1, n_looks)
+    assert validation["log_likelihood"] == scores[best]
+    lines = metrics_of(tiny, "x")
+    assert [n for n, line in enumerate(lines) if "finished" in line] == list(range(6, n_looks))
+    assert all(line["seconds"] > before["seconds"] for before, line in pairwise(lines))
+    spent = RunDirectory(tiny / "runs/x").provenance()["seconds"]["training"]
+    assert spent == lines[-1]["seconds"]  # those of the final topics are booked
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_before", range(1, 6))
+@pytest.mark.parametrize("n_before", range(1, 7))
 @pytest.mark.parametrize("model", ["online", "gibbs"])
 def test_the_best_outlives_an_interruption(tiny, model, n_before):
-    scores = [-500.0, -400.0, -300.0, -310.0, -320.0, -330.0]
+    scores = [-500.0, -400.0, -300.0, -310.0, -320.0, -330.0, -340.0]
     with mock.patch.object(learning, "validation_of", scripted(scores, [])):
         assert call("train", "--run", "whole", *TINY_OF[model], cwd=tiny).code == 0
     seen = []
@@ -209,7 +217,7 @@ def test_the_best_outlives_an_interruption(tiny, model, n_before):
         assert call("train", "--run", "parts", *TINY_OF[model], cwd=tiny).code == 130
         assert len(seen) == n_before
         assert call("train", "--run", "parts", cwd=tiny).code == 0
-    assert len(seen) == 6
+    assert len(seen) == 6 + (model == "gibbs")
     assert looks_of(tiny, "parts") == looks_of(tiny, "whole")
     one, other = (arrays_of(tiny / "runs" / run / "model.npz") for run in ("parts", "whole"))
     assert one == other
