@@ -115,7 +115,7 @@ def test_without_interactions_it_is_lda_by_gibbs_sampling():
     counts = random_counts(rate=1.2)
     model = topic_model("gibbs", 3, penalty=np.inf).fit(counts)
     settings = {"learn_priors": "both", "n_iter": 8, "burn_in": 7, "random_state": 0}
-    lda = GibbsLDA(3, eta=0.1, **settings).fit(counts)
+    lda = GibbsLDA(3, eta=0.1, topics_from="samples", **settings).fit(counts)
     assert_array_equal(model.topics_.topic_word, lda.topics_.topic_word)
     assert_array_equal(model.topics_.alpha, lda.topics_.alpha)
     assert model.state_.eta == lda.state_.eta[0]

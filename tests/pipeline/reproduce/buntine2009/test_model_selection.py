@@ -72,6 +72,7 @@ def test_a_cell_is_the_best_start_scored_by_every_estimator(small):
     def learned(start, n_sweeps):
         rng = np.random.default_rng([1, 3, 40, 2, start])
         settings = {"alpha": 1 / 3, "eta": 0.1, "learn_priors": "none", "n_iter": n_sweeps}
+        settings["topics_from"] = "samples"
         return GibbsLDA(2, **settings, start="random", random_state=rng).fit(counts).topics_
 
     bounds = [
