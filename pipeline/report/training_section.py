@@ -81,10 +81,10 @@ def _ending(
     is_last_known = provenance.get("documents_seen") == lines[-1]["documents"]
     if lines[-1].get("passes") is None or not is_last_known or "best_look" not in provenance:
         return f"Training ended{spent}; the reason is not known."  # or an old version's rule
-    trained, best = [line for line in lines if not line.get("finished")], provenance["best_look"]
-    last = trained[-1]
+    trained = [line for line in lines if not line.get("finished")] or lines
+    last, best = trained[-1], provenance["best_look"]
     is_best_last = best == len(trained) - 1 or (
-        best == len(trained) and last["perplexity"] == last["best_perplexity"]
+        best == len(trained) and last.get("best_perplexity") == last["perplexity"]
     )
     return _reason(settings, trained, spent, is_best_last=is_best_last)
 

@@ -151,6 +151,19 @@ def test_endings(tmp_path, scores, last_pass, settings, known, ending):
     assert re.fullmatch(re.escape(ending).replace("…", ".*"), section.ending)
 
 
+@pytest.mark.parametrize(("final", "best"), [(-230.0, 5), (-260.0, 4)])
+def test_the_check_of_final_topics_does_not_end_training(tmp_path, final, best):
+    """However much better or worse these are, training improved up to its limit."""
+    lines = [line_of(s, i + 6.0, best_perplexity=100.0 - s) for i, s in enumerate(GETS_BETTER)]
+    lines.append(line_of(final, 10.0, finished=True))
+    settings = replace(SETTINGS, model="gibbs")
+    ending = section_of(tmp_path, lines, settings, documents_seen=1000, best_look=best).ending
+    assert "validation was still improving" in ending
+    assert ending.endswith(
+        "The last check is of the final topics, which --topics-from conditionals gave."
+    )
+
+
 def test_checks_of_a_stream_do_not_end_training(tmp_path):
     lines = [line_of(-1.0, None, documents=i) for i in range(1, 9)]
     lines += [line_of(s, i + 1.0) for i, s in enumerate(GETS_BETTER)]
