@@ -71,6 +71,9 @@ def fill(cell: Cell, parts: Parts, output: Path) -> bool:
         **asdict(cell),
         "cpu_seconds": saved.header["seconds"],
         "documents": parts.test.shape[0],
+        "training_documents": parts.train.shape[0],
+        "training_tokens": int(parts.train.sum()),
+        "words": len(parts.words),
         "figures": {name: _stored(each) for name, each in figures.items()},
     }
     atomic_write_text(cell.figures(output), json.dumps(content))

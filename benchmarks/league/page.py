@@ -32,11 +32,15 @@ ORDER = (
 
 HEAD = """# A league of topic models
 
-    python -m benchmarks.league --output DIR --corpora kos classic3 --topics 20 50 --seeds 1 2 3
+    {command}
     python -m benchmarks.league --output DIR --show docs/league.md
 
 trains and scores on the same documents, and makes this page of what is in `DIR`: the part of the
-league that was run. Without options the first command runs all of it: also 25,000 Wikipedia
+league that was run, of {n_cells:,} models.
+
+{sizes}
+
+Without options the first command runs all of it: also 25,000 Wikipedia
 articles and 20,000 recombined ones, K = 100, and five seeds. It can be given again, in parts;
 what is there stays. It needs `pip install 'wikitopics[peers]'` and the reference corpora.
 
@@ -72,8 +76,40 @@ def page(output: Path) -> str:
     correlations = _correlations(tables)
     foot = FOOT.format(draws=DRAWS)
     return "\n".join(
-        [HEAD, "## Figures\n", *parts, f"## Do measures agree?\n\n{foot}\n{correlations}\n"]
+        [
+            _head(output),
+            "## Figures\n",
+            *parts,
+            f"## Do measures agree?\n\n{foot}\n{correlations}\n",
+        ]
     )
+
+
+def _head(output: Path) -> str:
+    """Return what was run: the command, and sizes, numbers of topics and seeds of each corpus."""
+    contents: dict[str, list[dict[str, object]]] = {}
+    for path in sorted(output.glob("*/*/*.json")):
+        contents.setdefault(path.parent.parent.name, []).append(json.loads(path.read_text()))
+    everything = [each for some in contents.values() for each in some]
+    topics, seeds = (_values(everything, name, " ") for name in ("n_topics", "seed"))
+    command = (
+        f"python -m benchmarks.league --output DIR --corpora {' '.join(contents)} "
+        f"--topics {topics} --seeds {seeds}"
+    )
+    names = ("training_documents", "training_tokens", "words", "documents", "n_topics", "seed")
+    rows = [
+        [corpus, *(_values(some, name, ", ") for name in names)]
+        for corpus, some in contents.items()
+    ]
+    head = ["corpus", "training documents", "tokens", "words", "held-out documents", "K", "seeds"]
+    sizes = markdown([head, *rows])
+    return HEAD.format(command=command, n_cells=len(everything), sizes=sizes)
+
+
+def _values(contents: Sequence[dict[str, object]], name: str, separator: str) -> str:
+    """Return the different values of an entry; of cells that do not have it a dash."""
+    found = sorted({int(str(each[name])) for each in contents if name in each})
+    return separator.join(f"{value:,}" for value in found) or "–"
 
 
 def of_all(output: Path) -> Iterator[tuple[tuple[str, int], Rows]]:
