@@ -41,10 +41,11 @@ MAX_HEADER = 1 << 26  # Bytes of the header of a safetensors file
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"}
 
 
-def read_json_topics(path: PathLike) -> DescribedTopics:
+def read_json_topics(path: PathLike, vocabulary: Sequence[str] | None = None) -> DescribedTopics:
     """Read topics from JSON: lists of words, or a table; see `models.described.array_files`.
 
-    Raises OSError if the file cannot be read; CorpusFormatError if it is of no such form.
+    `vocabulary` names the columns of weights that have no words in the file. Raises OSError if the
+    file cannot be read; CorpusFormatError if it is of no such form.
     """
     text = b"".join(read_bytes(Path(path)))
     try:
@@ -55,23 +56,24 @@ def read_json_topics(path: PathLike) -> DescribedTopics:
         if isinstance(content, dict) and any(
             name in content for names in NAMES.values() for name in (*names, TOPIC_DOC)
         ):
-            return topics_of_arrays(content)
+            return topics_of_arrays(content, vocabulary)
         return DescribedTopics.from_words(_word_lists(content))
     except DAMAGED as error:
         raise CorpusFormatError(f"{path}: these are no topics: {error}") from error
 
 
-def read_array_topics(path: PathLike) -> DescribedTopics:
+def read_array_topics(path: PathLike, vocabulary: Sequence[str] | None = None) -> DescribedTopics:
     """Read topics from NumPy's .npz of plain arrays.
 
-    Raises OSError if the file cannot be read; CorpusFormatError if it is damaged, has arrays of
-    objects, which are pickles and not loaded, or lacks the arrays.
+    `vocabulary` names the columns of weights that have no words in the file. Raises OSError if the
+    file cannot be read; CorpusFormatError if it is damaged, has arrays of objects, which are
+    pickles and not loaded, or lacks the arrays.
     """
     with Path(path).open("rb") as stream:
         try:
             with np.load(stream, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
-            return topics_of_arrays(arrays)
+            return topics_of_arrays(arrays, vocabulary)
         except (*DAMAGED, EOFError, zipfile.BadZipFile) as error:
             raise CorpusFormatError(
                 f"{path}: these are no topics: {error}; save plain arrays: topic_word and "
@@ -79,8 +81,15 @@ def read_array_topics(path: PathLike) -> DescribedTopics:
             ) from error
 
 
-def topics_of_arrays(arrays: Mapping[str, Any]) -> DescribedTopics:
-    """Return topics of arrays by name. Raises ValueError if they contradict each other."""
+def topics_of_arrays(
+    arrays: Mapping[str, Any], vocabulary: Sequence[str] | None = None
+) -> DescribedTopics:
+    """Return topics of arrays by name; columns without names among them have those of `vocabulary`.
+
+    There may be lists of words too: then weights of another number of words are left out.
+
+    Raises ValueError if they contradict each other.
+    """
     found = {
         key: next((arrays[name] for name in names if name in arrays), None)
         for key, names in NAMES.items()
@@ -89,17 +98,21 @@ def topics_of_arrays(arrays: Mapping[str, Any]) -> DescribedTopics:
     if doc_topic is None and arrays.get(TOPIC_DOC) is not None:
         doc_topic = np.array(arrays[TOPIC_DOC], dtype=np.float64).T
     words = None if found["topics"] is None else _word_lists(found["topics"])
+    if found["vocabulary"] is None and vocabulary is not None:
+        shape = np.shape(np.array(found["topic_word"]))
+        is_of_it = shape[-1:] == (len(vocabulary),)
+        found["vocabulary"] = vocabulary if is_of_it or words is None else None
     ids = None if found["doc_ids"] is None else list(map(str, found["doc_ids"]))
     if found["topic_word"] is None or found["vocabulary"] is None:
         if words is None:
             raise ValueError(
-                "expected topic_word (K, V) and vocabulary (V,), or topics, lists of words; found "
-                + ", ".join(arrays)
+                "expected topic_word (K, V) and vocabulary (V,), which --vocabulary FILE may give, "
+                "or topics, lists of words; found " + ", ".join(arrays)
             )
         return DescribedTopics.from_words(words, doc_topic, ids)
     weights = without_logs(np.array(found["topic_word"], dtype=np.float64, ndmin=2))
-    vocabulary = list(map(str, found["vocabulary"]))
-    return DescribedTopics.from_weights(weights, vocabulary, doc_topic, ids, found["alpha"], words)
+    named = list(map(str, found["vocabulary"]))
+    return DescribedTopics.from_weights(weights, named, doc_topic, ids, found["alpha"], words)
 
 
 def _word_lists(content: Any) -> list[list[str]]:

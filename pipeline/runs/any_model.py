@@ -135,15 +135,18 @@ def described_kind(path: PathLike) -> str:
 
 def read_described(path: PathLike, kind: str, vocabulary: Sequence[str] | None) -> DescribedTopics:
     """Read topics of a kind that `described_kind` tells. Raises what its reader raises."""
-    if kind == "table":
-        return read_topic_table(path, vocabulary)
-    readers: dict[str, Callable[[PathLike], DescribedTopics]] = {
+    with_words: dict[str, Callable[..., DescribedTopics]] = {
         "bertopic": read_bertopic_folder,
         "topica": read_topica,
+    }
+    if kind in with_words:
+        return with_words[kind](path)
+    readers: dict[str, Callable[..., DescribedTopics]] = {
+        "table": read_topic_table,
         "arrays": read_array_topics,
         "json": read_json_topics,
     }
-    return readers[kind](path)
+    return readers[kind](path, vocabulary)
 
 
 def _parts(name: str) -> tuple[str, str]:

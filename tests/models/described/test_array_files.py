@@ -59,6 +59,19 @@ def test_arrays_by_name(tmp_path):
         assert topics.lda.alpha.tolist() == [0.1, 0.1]
 
 
+def test_weights_without_words_take_those_of_a_vocabulary(tmp_path):
+    np.savez(tmp_path / "model.npz", topic_word=WEIGHTS, alpha=0.1)
+    (tmp_path / "model.json").write_text(json.dumps({"beta": WEIGHTS.tolist(), "alpha": 0.1}))
+    for read, name in ((read_array_topics, "model.npz"), (read_json_topics, "model.json")):
+        topics = read(tmp_path / name, WORDS)
+        assert topics.words == TOPICS
+        assert topics.topic_word == pytest.approx(WEIGHTS)
+        with pytest.raises(CorpusFormatError, match="which --vocabulary FILE may give"):
+            read(tmp_path / name)
+        with pytest.raises(CorpusFormatError, match=r"topic_word must be \(n_topics, 3\)"):
+            read(tmp_path / name, WORDS[:3])
+
+
 def test_octis_has_topics_of_documents_as_rows(tmp_path):
     arrays = {"topics": np.array(TOPICS), "topic-word-matrix": WEIGHTS}
     np.savez(tmp_path / "octis.npz", **arrays, **{"topic-document-matrix": np.array(SHARES).T})
@@ -66,6 +79,10 @@ def test_octis_has_topics_of_documents_as_rows(tmp_path):
     assert topics.words == TOPICS
     assert topics.topic_word is None  # OCTIS does not name the columns
     assert topics.doc_topic.tolist() == SHARES
+    named = read_array_topics(tmp_path / "octis.npz", WORDS)
+    assert (named.words, named.vocabulary) == (TOPICS, tuple(WORDS))
+    of_others = read_array_topics(tmp_path / "octis.npz", WORDS[:3])
+    assert (of_others.words, of_others.topic_word) == (TOPICS, None)
 
 
 def test_arrays_of_objects_are_pickles_and_not_loaded(tmp_path):
