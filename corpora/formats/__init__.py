@@ -17,6 +17,7 @@ from corpora.formats.registry import (
     read_corpus,
     write_corpus,
 )
+from corpora.formats.scipy_npz import read_npz, write_npz
 from corpora.formats.targets import NotReplaceableError, check_file_target
 from corpora.formats.text_folder import read_text_folder, write_text_folder
 from corpora.formats.uci import read_uci, write_uci
@@ -41,6 +42,7 @@ __all__ = [
     "read_ldac",
     "read_mallet_state",
     "read_matrix_market",
+    "read_npz",
     "read_text_folder",
     "read_topic_keys",
     "read_uci",
@@ -51,6 +53,7 @@ __all__ = [
     "write_ldac",
     "write_mallet_state",
     "write_matrix_market",
+    "write_npz",
     "write_text_folder",
     "write_topic_keys",
     "write_uci",

@@ -17,6 +17,7 @@ from corpora.formats.json_lines import read_json_lines, write_json_lines
 from corpora.formats.ldac import read_ldac, write_ldac
 from corpora.formats.mallet_state_file import read_mallet_state
 from corpora.formats.matrix_market import read_matrix_market, write_matrix_market
+from corpora.formats.scipy_npz import read_npz, write_npz
 from corpora.formats.targets import (
     check_directory_target,
     check_file_target,
@@ -112,6 +113,7 @@ FORMATS = {
             write_matrix_market,
         ),
         _numbered("ldac", "lda-c", rf".+\.(ldac|dat){_COMPRESSED}", read_ldac, write_ldac),
+        _numbered("npz", "SciPy's sparse matrix", r".+\.npz", read_npz, write_npz),
         Format(
             name="jsonl",
             title="JSON lines",

@@ -75,6 +75,7 @@ TABLE_ENDINGS = {
 }
 """Formats of tables, and how the names of their files in a folder end."""
 
+NPZ_END = ".npz"  # A zip archive, whose first bytes tell no more
 SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 FIRST_BYTES = 1 << 16
 
@@ -235,6 +236,8 @@ def _found(path: Path, asked: str, vocabulary: str) -> tuple[str, Kind]:
     """Return name and kind of the format that is asked for, or that the content tells."""
     if not is_url(path) and path.is_file() and path.name.lower().endswith(SPREADSHEETS):
         raise CorpusFormatError(f"{path}: spreadsheets are not read; save the table as CSV")
+    if not asked and not is_url(path) and path.is_file() and path.name.lower().endswith(NPZ_END):
+        return "npz", "counts"
     if asked == JSON or (not asked and _is_json(path)):
         is_counts = bool(vocabulary) or (path.is_file() and _has_counts(path))
         return JSON, "counts" if is_counts else "texts"

@@ -6,7 +6,7 @@ from typing import Any
 from pipeline.commands.options import Arguments, Outcome, add_command
 from pipeline.settings import NoSettings
 
-FORMATS = "uci, mtx, ldac, jsonl, text, corpus"
+FORMATS = "uci, mtx, ldac, npz, jsonl, text, corpus"
 
 
 def add(commands: Any) -> None:

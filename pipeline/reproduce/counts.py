@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from corpora import ArticleStore, CorpusFormatError, Pruning, build_corpus, read_corpus
+from corpora import ArticleStore, Pruning, build_corpus, read_corpus
 from corpora.formats.registry import UnknownFormatError, format_of
-from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary, stem_of, words_of
+from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary, stem_of
 from models.parallel import effective_n_jobs
-from models.saved import DAMAGE
 from pipeline.downloads.download import download
 from pipeline.errors import UsageError
 from pipeline.reproduce.experiment import SAMPLE
@@ -72,29 +71,17 @@ def words_of_counts(settings: ReproduceSettings, experiment: str) -> Named:
         if vocabulary:
             raise UsageError("--vocabulary is of --counts: give both, or leave it out")
         return sample(settings.threads)
-    is_npz = _is_npz(path)
     try:
-        if vocabulary is None and (is_npz or format_of(path).vocabulary == "needed"):
+        if vocabulary is None and format_of(path).vocabulary == "needed":
             vocabulary = str(find_vocabulary(path))
-        if not is_npz:
-            corpus = read_corpus(path, "", vocabulary)
-            return Named(name_of(path), corpus.counts, corpus.vocabulary)
-        counts, words = _read_npz(path), words_of(path, vocabulary)
+        corpus = read_corpus(path, "", vocabulary)
     except UnknownFormatError as error:
-        raise UsageError(f"--counts: {error}, or .npz as SciPy writes it") from error
+        raise UsageError(f"--counts: {error}") from error
     except FileNotFoundError as error:
         if error.errno is not None:  # a file that was named is missing
             raise
         raise UsageError(f"--vocabulary: {error}") from error
-    n_words = counts.shape[1]
-    if words is None:
-        words = tuple(map(str, range(n_words)))
-    if len(words) != n_words:
-        raise UsageError(
-            f"--vocabulary: {vocabulary} has {len(words):,} words, {path} has counts of "
-            f"{n_words:,}: give the words of its columns, a line each"
-        )
-    return Named(name_of(path), counts, words)
+    return Named(name_of(path), corpus.counts, corpus.vocabulary)
 
 
 def _paths(settings: ReproduceSettings, experiment: str = "") -> list[str]:
@@ -108,26 +95,20 @@ def _paths(settings: ReproduceSettings, experiment: str = "") -> list[str]:
     return paths
 
 
-def _is_npz(path: str) -> bool:
-    return Path(path).suffix == ".npz" and not Path(path).is_dir()
-
-
 def name_of(path: str) -> str:
     """Return NAME of docword.NAME.txt.gz or NAME.npz; the name of a directory is its own."""
     return Path(path).resolve().name if Path(path).is_dir() else stem_of(path)
 
 
 def read_counts(path: str) -> sparse.csr_array:
-    """Return counts (D, V) in a format that `convert` reads, or in SciPy's `.npz`. The vocabulary
-    may be missing. Raises UsageError if the format is unknown; CorpusFormatError if the file is
-    malformed.
+    """Return counts (D, V) in a format that `convert` reads; the vocabulary may be missing.
+
+    Raises UsageError if the format is unknown; CorpusFormatError if the file is malformed.
     """
-    if _is_npz(path):
-        return _read_npz(path)
     try:
         kind = format_of(path)
     except UnknownFormatError as error:
-        raise UsageError(f"--counts: {error}, or .npz as SciPy writes it") from error
+        raise UsageError(f"--counts: {error}") from error
     if kind.vocabulary != "needed":
         return read_corpus(path, kind.name).counts
     try:
@@ -146,20 +127,6 @@ def sample(threads: int) -> Named:
     tokens = tokens_of(store, text_settings(settings), effective_n_jobs(threads))
     corpus = build_corpus(tokens, lambda _: True, PRUNING)
     return Named(SAMPLE, corpus.counts, corpus.vocabulary)
-
-
-def _read_npz(path: str) -> sparse.csr_array:
-    try:
-        counts = sparse.csr_array(sparse.load_npz(path))
-        counts.check_format(full_check=True)
-    except DAMAGE as error:
-        raise CorpusFormatError(
-            f"{path}: no sparse matrix as scipy.sparse.save_npz writes it, or damaged: {error}"
-        ) from error
-    data = counts.data
-    if counts.ndim != 2 or data.dtype.kind not in "biuf" or (data < 0).any() or (data % 1).any():
-        raise CorpusFormatError(f"{path}: counts must be whole numbers, none negative")
-    return counts
 
 
 def whole_counts(counts: sparse.csr_array) -> sparse.csr_array:

@@ -52,7 +52,7 @@ class ReproduceSettings:
     )
     counts: str = setting(
         "",
-        "bags of words, in any format that convert reads or .npz as SciPy writes it; commas "
+        "bags of words, in any format that convert reads; commas "
         "between several; by default sections of the built-in sample",
         metavar="FILES",
         of=(*ALDEBAKEL_EXPERIMENTS, *L2R_EXPERIMENTS, *FIELD_EXPERIMENTS, "lpmrf-scaling"),

@@ -28,7 +28,7 @@ from tests.corpora.formats.made_up import (
 )
 
 NAMES = {"uci": "docword.x.txt", "mtx": "x.mtx", "ldac": "x.ldac", "jsonl": "x.jsonl"}
-NAMES |= {"text": "texts", "corpus": "corpus"}
+NAMES |= {"text": "texts", "corpus": "corpus", "npz": "x.npz"}
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ NAMES |= {"text": "texts", "corpus": "corpus"}
     [
         *(("docword.kos.txt", "uci"), ("docword.ny.times.txt.gz", "uci")),
         *(("DOCWORD.KOS.TXT.XZ", "uci"), ("a.mtx", "mtx"), ("a.mtx.bz2", "mtx")),
-        *(("a.ldac", "ldac"), ("ap.dat", "ldac"), ("a.jsonl", "jsonl")),
+        *(("a.ldac", "ldac"), ("ap.dat", "ldac"), ("a.jsonl", "jsonl"), ("a.npz", "npz")),
         *(("a.state.jsonl.zst", "jsonl"), ("topic-state.gz", "mallet-state")),
     ],
 )
@@ -91,6 +91,7 @@ def test_losses_by_format():
         "uci": numbered,
         "mtx": numbered,
         "ldac": numbered,
+        "npz": numbered,
         "jsonl": unordered,
         "text": ("ids as they are", "titles", "numbers of unknown words", *unordered),
         "corpus": (),
@@ -111,7 +112,7 @@ def test_what_is_there_is_replaced_only_if_asked(name, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
-@pytest.mark.parametrize("name", ["uci", "mtx", "ldac"])
+@pytest.mark.parametrize("name", ["uci", "mtx", "ldac", "npz"])
 def test_another_vocabulary_beside_is_not_replaced(name, tmp_path):
     path = tmp_path / NAMES[name]
     beside = tmp_path / ("vocab.x.txt" if name == "uci" else "x.vocab")

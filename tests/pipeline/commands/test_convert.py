@@ -11,8 +11,8 @@ from models import load_model
 from tests.corpora.formats.made_up import only_file, same, small_corpus
 from tests.pipeline.support import call, refused
 
-FORMATS = ("uci", "mtx", "ldac", "jsonl", "text", "corpus")
-NAMES = ("docword.{}.txt.gz", "{}.mtx", "{}.ldac", "{}.jsonl.xz", "{}-texts", "{}-corpus")
+FORMATS = ("uci", "mtx", "ldac", "npz", "jsonl", "text", "corpus")
+NAMES = ("docword.{}.txt.gz", "{}.mtx", "{}.ldac", "{}.npz", "{}.jsonl.xz", "{}-texts", "{}-corpus")
 NAME_OF = dict(zip(FORMATS, NAMES, strict=True))
 PRINTED = "3 documents, 4 words, 7 tokens"
 
