@@ -1,0 +1,121 @@
+"""Annealed log marginals of real tables over ranks, and whether a known rank is found again.
+
+    python -m benchmarks.annealing_ranks letters --ranks 1 2 5 10 --a 1 --sweeps 8000 --seeds 1 2
+    python -m benchmarks.annealing_ranks letters --graph symmetric …
+    python -m benchmarks.annealing_ranks abalone --ranks 1 3 5 --a 1 …
+    python -m benchmarks.annealing_ranks parafac --ranks 1 5 10 --a 30 …
+    python -m benchmarks.annealing_ranks known [--tables 20]
+
+Of each model and seed: the estimate with its standard error, the spread of its runs, seconds of one
+core, and VB's bound of ten starts, below which the truth cannot be. Two seeds that differ by more
+than their errors show that more sweeps are needed.
+
+`known` draws tables of 1,000 tokens from NMF, with tables drawn from their priors, and scores the
+ranks from 1 to two above the true one. Annealed back from the true allocation, the upper bound of
+the true rank is certain: where a lower bound of another rank is above it, the data speak for that
+rank, and the true one cannot be known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.reference_counts import SHARED
+from evaluation import bracket_marginal, log_marginal
+from evaluation.allocation.simulate import draw
+from models.allocation.cell_counts import CellCounts
+from models.allocation.model import AllocationModel
+from pipeline.allocation.letter_pairs import letter_pairs
+from pipeline.reproduce.cemgil2019.abalone import bins_of, read_abalone, tensor_of
+from pipeline.reproduce.cemgil2019.letters import draw_pairs
+from pipeline.reproduce.cemgil2019.parafac import RankBudget, drawn_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+N_TOKENS, N_LETTER_PAIRS, N_BINS = 1000, 2000, 5
+SHAPE, A, TRUE_RANKS, MORE_RANKS = (15, 20), 20.0, (2, 3, 4, 5), 2
+
+
+def table_of(name: str) -> CellCounts:
+    """Return the counts of a table."""
+    shared = SHARED / "data"
+    if name == "letters":
+        _, pairs = letter_pairs(str(shared / "letters" / "bigrams_26x26.csv"), 1)
+        X = draw_pairs(pairs, N_LETTER_PAIRS, 0)
+        return CellCounts(np.argwhere(X), X[X > 0], X.shape)
+    if name == "abalone":
+        measurements, _ = read_abalone(str(shared / "abalone" / "abalone.csv"))
+        return tensor_of(bins_of(measurements, N_BINS), N_BINS)
+    return drawn_tensor(RankBudget(), 0)
+
+
+def print_ranks(X: CellCounts, given: argparse.Namespace, settings: dict[str, Any]) -> None:
+    """Print a line for each rank and seed."""
+    model_of: Callable[..., AllocationModel] = (
+        (lambda rank, a: AllocationModel.symmetric_nmf(X.shape[0], rank, a=a))
+        if given.graph == "symmetric"
+        else (lambda rank, a: AllocationModel.cp(X.shape, rank, a))
+    )
+    print(f"{X.n_tokens:,} tokens in {len(X.counts):,} cells; {settings}")
+    print("rank seed log marginal ±     spread      bound  seconds")
+    for rank in given.ranks:
+        model = model_of(rank, given.a)
+        bound = log_marginal(model, X, "vb", n_repeats=10, random_state=0).log_marginal
+        for seed in given.seeds:
+            started = time.process_time()
+            found = log_marginal(model, X, "annealed", random_state=seed, **settings)
+            seconds = time.process_time() - started
+            line = f"{rank:4d} {seed:4d} {found.log_marginal:12.2f} {found.standard_error:5.2f} "
+            print(f"{line}{found.spread:6.2f} {bound:10.2f} {seconds:8.1f}", flush=True)
+
+
+def print_known(n_tables: int, settings: dict[str, Any]) -> None:
+    """Print how often the true rank is the most probable one."""
+    n_found, n_knowable = 0, 0
+    for n in range(n_tables):
+        true = TRUE_RANKS[n % len(TRUE_RANKS)]
+        models = [AllocationModel.nmf(*SHAPE, k, a=A) for k in range(1, true + MORE_RANKS + 1)]
+        X, allocation = draw(models[true - 1], N_TOKENS, np.random.default_rng([7, n]))
+        found = [log_marginal(each, X, "annealed", random_state=n, **settings) for each in models]
+        at_true = bracket_marginal(models[true - 1], X, allocation, random_state=n, **settings)
+        upper = at_true.upper + 2 * at_true.upper_standard_error
+        others = [each for k, each in enumerate(found, start=1) if k != true]
+        lower = max(each.log_marginal - 2 * each.standard_error for each in others)
+        levels = [each.log_marginal for each in found]
+        best = int(np.argmax(levels)) + 1
+        is_knowable = upper >= lower
+        n_found += best == true and is_knowable
+        n_knowable += is_knowable
+        logs = ", ".join(f"{each:.1f}" for each in levels)
+        errors = max(each.standard_error for each in found)
+        text = f"table {n}: true rank {true}, best {best}; {logs} (errors up to {errors:.2f})"
+        print(f"{text}; upper bound at the true rank {at_true.upper:.1f}", flush=True)
+    print(f"true rank most probable in {n_found} of {n_knowable} tables where it can be known")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.annealing_ranks")
+    parser.add_argument("table", choices=("letters", "abalone", "parafac", "known"))
+    parser.add_argument("--graph", choices=("cp", "symmetric"), default="cp", help="cp: NMF, CP")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 3, 5, 10])
+    parser.add_argument("--a", type=float, default=1.0)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--sweeps", type=int, default=4000)
+    parser.add_argument("--chains", type=int, default=4)
+    parser.add_argument("--runs", type=int, default=6)
+    parser.add_argument("--tables", type=int, default=20)
+    given = parser.parse_args()
+    settings = {"n_sweeps": given.sweeps, "n_particles": given.chains, "n_repeats": given.runs}
+    if given.table == "known":
+        print_known(given.tables, settings)
+    else:
+        print_ranks(table_of(given.table), given, settings)
+
+
+if __name__ == "__main__":
+    main()
