@@ -42,8 +42,8 @@ def test_every_window_is_in_one_part(size, part):
 @pytest.mark.parametrize("size", [10, None])
 def test_memory_does_not_grow_with_the_text(size):
     rng, peaks = np.random.default_rng(0), []
-    with mock.patch.object(cooccurrence, "PART", 1 << 12):
-        for n_docs in (100, 1600):
+    with mock.patch.object(cooccurrence, "PART", 1 << 10):
+        for n_docs in (40, 400):
             words = rng.integers(0, 20, 100 * n_docs).astype(np.int32)
             starts = 100 * np.arange(n_docs + 1)
             names = tuple(map(str, range(20)))
