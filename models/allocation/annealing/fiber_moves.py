@@ -330,22 +330,17 @@ def _ratio(
     """Return the factor of a token that joins `n_a` more with a, over that with b and `n_b`."""
     pattern = urn.pattern_of[cell]
     n_values, at = urn.n_values[pattern], urn.columns_at[pattern]
-    ratio = 1.0
+    up, down = 1.0, 1.0
     for f in range(urn.power.shape[0]):
-        n_uses = fibers.n_uses[fiber, f]
-        if (n_uses > 0) != of_shared:
+        n_uses, base, power = fibers.n_uses[fiber, f], at + f * n_values, urn.power[f]
+        if (n_uses > 0) != of_shared or urn.columns[base + a] == urn.columns[base + b]:
             continue
-        base = at + f * n_values
-        if urn.columns[base + a] == urn.columns[base + b]:
-            continue
+        by, more = max(n_uses, 1), fibers.earlier[fiber, f]
         x = urn.address[cell, f] + urn.columns[base + a]
         y = urn.address[cell, f] + urn.columns[base + b]
-        by, more = max(n_uses, 1), fibers.earlier[fiber, f]
-        value = urn.alpha[x] + rho * (counts[x] + n_a * by + more)
-        value /= urn.alpha[y] + rho * (counts[y] + n_b * by + more)
-        power = urn.power[f]
-        if power < 0:
-            value = 1.0 / value
+        of_a = urn.alpha[x] + rho * (counts[x] + n_a * by + more)
+        of_b = urn.alpha[y] + rho * (counts[y] + n_b * by + more)
         for _ in range(abs(power)):
-            ratio *= value
-    return ratio
+            up *= of_a if power > 0 else of_b
+            down *= of_b if power > 0 else of_a
+    return up / down
