@@ -118,7 +118,8 @@ def _load_document(documents: DocumentTopics, d: int, alpha: Floats32, row: Floa
             row[k] = np.float32(n_dk[k]) + alpha[k]
     else:
         lists = documents.lists
-        row[:] = alpha
+        for k in range(row.shape[0]):
+            row[k] = alpha[k]
         for place in range(lists.start[d], lists.start[d] + lists.n_distinct[d]):
             row[lists.topic[place]] += np.float32(lists.n_tokens[place])
 

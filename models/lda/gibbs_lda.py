@@ -67,9 +67,10 @@ START_ITERATIONS = 20
 class GibbsLDA(CollapsedGibbs):
     """LDA by collapsed Gibbs sampling.
 
-    Memory in bytes: 6 for each token, and 4·V·K for samples; with a sparse sampler 6·min(n_d, K)
-    for each document and 6·min(n_w, K) for each word, both rounded up to 16 topics, with a dense
-    one 4·D·K and 4·V·K. An online start takes another 65·V·K for a time, and `topics_` 25·V·K.
+    Memory in bytes: 6 for each token, 4·V·K for samples and as much for final topics; with a sparse
+    sampler 6·min(n_d, K) for each document and 6·min(n_w, K) for each word, both rounded up to 16
+    topics, with a dense one 4·D·K and 4·V·K. An online start takes another 65·V·K for a time, and
+    `topics_` 25·V·K.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ class GibbsLDA(CollapsedGibbs):
         Final topics of `fit`: sums of all tokens' full conditionals given the average of samples
         (see `models.gibbs.conditionals`), or that average itself. `iterate`, `resume` and
         `partial_fit` give the average; `finish` computes the former, in the time of one to two
-        sweeps, with 1,000 topics of five.
+        sweeps, with 1,000 topics of four.
     word_budget : int, optional
         Words in the counts of topics. All others, the most frequent of the first data seen, are
         frozen (Aldebakel et al. 2022): their tokens have topics, but n_kw stays 0 and φ_kw at its

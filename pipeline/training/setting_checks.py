@@ -83,7 +83,8 @@ def _check_trainer(settings: TrainSettings, spec: TrainerSpec) -> None:
     for each in fields(settings):
         harmless = (each.default, *FORMER_DEFAULTS.get(each.name, ()))
         if each.name in foreign and getattr(settings, each.name) not in harmless:
-            choice = " ".join(f"--{name} {value}" for name, value in spec.chosen_by.items())
+            chosen = {**spec.chosen_by, **{name: getattr(settings, name) for name in spec.above}}
+            choice = " ".join(f"--{name} {value}" for name, value in chosen.items())
             raise UsageError(
                 f"--{each.name.replace('_', '-')} has no meaning for {choice}: leave it out"
             )
