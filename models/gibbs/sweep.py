@@ -104,13 +104,7 @@ class GibbsSweeps:
     def sweep(self) -> None:
         """Resample every token once."""
         self._state.expected_n_wk = np.zeros((0, len(self._state.alpha)), dtype=np.float32)
-        if not self._dense:
-            for_blocks(
-                lambda first, last: sort_lists(self._doc_topics, first, last),
-                self._n_docs,
-                ITEM_BLOCK,
-                self._n_threads,
-            )
+        self._sort_documents()
         priors = self._priors()
         n_blocks = self._tokens.n_blocks
         for phase in range(n_blocks):
@@ -155,13 +149,25 @@ class GibbsSweeps:
         for_blocks(add, shape[0], WORD_BLOCK, self._n_threads)
         state.n_samples += 1
 
+    def _sort_documents(self) -> None:
+        """Put the topics of documents, if these are lists, in an order that counts alone decide."""
+        for_blocks(
+            lambda first, last: sort_lists(self._doc_topics, first, last),
+            0 if self._dense else self._n_docs,
+            ITEM_BLOCK,
+            self._n_threads,
+        )
+
     def expect_word_topics(self) -> None:
         """Sum the full conditionals of all tokens, given the samples so far, in the state."""
+        self._sort_documents()
         state = self._state
         weight, inverse = state.topic_word_sum, state.inverse_sum
         inverse = inverse if len(inverse) else np.zeros(len(state.alpha))
         total = self.n_k + state.eta.sum()
         mass = weight.sum(axis=0, dtype=np.float64) + inverse * state.eta.sum()
+        runs = self._tokens
+        n_w = np.bincount(runs.word_of_run, np.diff(runs.run_start), len(state.eta))
         of_documents = DocumentTopics(self._n_dk, self._doc_topics)
         topics = SampledTopics(
             weight,
@@ -170,6 +176,7 @@ class GibbsSweeps:
             total.astype(np.float32),
             state.alpha.astype(np.float32),
             state.eta.astype(np.float32),
+            n_w.astype(np.float32),
             state.frozen,
         )
         expected = np.zeros(weight.shape, dtype=np.float32)

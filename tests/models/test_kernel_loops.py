@@ -12,6 +12,7 @@ from models.kernel import kernel
 
 ROOT = Path(__file__).parents[2]
 SEQUENTIAL = {
+    "_load_document": "whole numbers",
     "_log_put_in": "each step needs the counts of the one before",
     "_put_back": "each step needs the counts of the one before",
     "add_token": "whole numbers",

@@ -34,16 +34,21 @@ def conditionals(model, counts):
     for (d, w), k in zip(order, state.topic_of, strict=True):
         n_dk[d, k] += 1
         n_k[k] += not frozen[w]
-    found = []
+    n_w, found = np.bincount([w for _, w in order]), []
     for (d, w), z in zip(order, state.topic_of, strict=True):
-        eta = state.eta[w]
+        eta, of_document = state.eta[w], [k for k in range(n_topics) if n_dk[d, k]]
         n = [max(0.0, topic_word[k, w] * n_k[k] - eta) for k in range(n_topics)]
         prior = [n_dk[d, k] - (z == k) + state.alpha[k] for k in range(n_topics)]
         p = [prior[k] * (n[k] + eta) / n_k[k] for k in range(n_topics)]
-        own = [min(p[k] / sum(p), n[k]) for k in range(n_topics)]
-        part = min(1.0, (1 - sum(own)) / max(sum(n) - sum(own), 1e-30))
-        own = [own[k] + part * (n[k] - own[k]) for k in range(n_topics)]
-        p = [prior[k] * (n[k] + eta - own[k]) / (n_k[k] - own[k]) for k in range(n_topics)]
+        own = [each / n_w[w] for each in n]
+        for k in of_document:
+            own[k] = min(p[k] / sum(p), n[k])
+        room = sum(n[k] - own[k] for k in of_document)
+        part = min(1.0, max(0.0, 1 - sum(own)) / max(room, 1e-30))
+        for k in of_document:
+            own[k] += part * (n[k] - own[k])
+        total = [n_k[k] - own[k] * (k in of_document) for k in range(n_topics)]
+        p = [prior[k] * (n[k] + eta - own[k]) / total[k] for k in range(n_topics)]
         found.append([each / sum(p) for each in p])
     return np.array(found)
 
