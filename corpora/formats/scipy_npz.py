@@ -22,7 +22,7 @@ DAMAGE = (
     *(ValueError, LookupError, TypeError, AttributeError, OSError, EOFError, MemoryError),
     *(OverflowError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
 )
-"""What a damaged or hostile archive raises."""
+"""Errors that a damaged or hostile archive raises."""
 
 
 def read_npz(path: PathLike, vocabulary: PathLike | None = None) -> Corpus:

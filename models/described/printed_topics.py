@@ -24,7 +24,7 @@ WRAP = r"(?:'\s*')?"  # Between two lines of a wrapped text
 SUM = re.compile(rf"{TERM}(?:\s*{WRAP}\+\s*{WRAP}{TERM})*")
 PARTS = re.compile(rf"""({NUMBER})\*(?:"([^"\n]+)"|([^\s"'+]+))""")
 AROUND = re.compile(r"""(?:topics?|words?|[\s\d()\[\],.:;#'"=|-])*""", re.IGNORECASE)
-"""What may stand around the sums: numbers of topics, brackets and a few words."""
+"""Pattern of the text around the sums: numbers of topics, brackets and a few words."""
 
 Weighted = list[tuple[str, float]]
 

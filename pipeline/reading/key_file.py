@@ -35,7 +35,7 @@ class ReadingTest:
 
     @property
     def shown(self) -> dict[str, Any]:
-        """What the page shows: questions by id, and groups of ids on each sheet."""
+        """Content of the page: questions by id, and groups of ids on each sheet."""
         return {
             "questions": {
                 question_id(i): {

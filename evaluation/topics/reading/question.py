@@ -15,7 +15,7 @@ tell the intruder, so that they come after the intruders of words."""
 
 @dataclass(frozen=True)
 class Question:
-    """What a reader sees. An answer is the index of an option."""
+    """Question as a reader sees it. An answer is the index of an option."""
 
     task: str  #: One of `TASKS`.
     options: tuple[str, ...]  #: Words, topics as lists of words, or levels of a rating.

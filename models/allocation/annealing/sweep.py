@@ -22,7 +22,7 @@ EVERY = 4  # Sweeps in which each block is visited once
 
 
 class Moves(NamedTuple):
-    """What is moved at once."""
+    """Sets of cells and of tokens that are moved at once."""
 
     fibers: Fibers
     blocks: Blocks
