@@ -100,6 +100,21 @@ def test_a_field_of_another_name(tmp_path):
     assert same(Checkpoint.load(path, "abc").state.n_wk_before, state.n_wk_before)
 
 
+def test_a_state_from_before_final_topics_can_be_finished(tmp_path):
+    path, model = tmp_path / "latest.npz", GibbsLDA(3, n_iter=4, random_state=1)
+    for _ in model.iterate(COUNTS):
+        pass
+    Checkpoint("abc", model.state_).save(path)
+    header, arrays = read_arrays(path, KIND)
+    del arrays["expected_n_wk"]
+    write_arrays(path, KIND, header, arrays)
+    resumed = GibbsLDA(3, n_iter=4).resume(COUNTS, Checkpoint.load(path, "abc").state)
+    assert same(resumed.topics_.topic_word, model.topics_.topic_word)
+    assert resumed.finish()
+    assert model.finish()
+    assert same(resumed.topics_.topic_word, model.topics_.topic_word)
+
+
 @pytest.mark.parametrize("without", [*OLD_FIELDS, "n_documents", "seed"])
 def test_a_field_that_is_needed(tmp_path, without):
     old(tmp_path / "latest.npz", without)
