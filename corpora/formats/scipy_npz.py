@@ -38,8 +38,9 @@ def read_npz(path: PathLike, vocabulary: PathLike | None = None) -> Corpus:
     words, counts = words_of(path, vocabulary), _matrix(path)
     if words is not None and len(words) != counts.shape[1]:
         raise CorpusFormatError(
-            f"{path}: has counts of {counts.shape[1]:,} words, but the vocabulary has "
-            f"{len(words):,}: give the words of its columns, a line each"
+            f"{path}: has counts of {counts.shape[1]:,} words, but the vocabulary "
+            f"{vocabulary or 'beside it'} has {len(words):,}: give the words of its columns, a "
+            "line each"
         )
     return numbered_corpus(counts, words, 0)
 
