@@ -23,7 +23,7 @@ from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePa
 from evaluation.allocation.simulate import draw
 from evaluation.arrays import Floats, Ints32
 from evaluation.monte_carlo.log_mean import log_mean_of
-from models.allocation.annealing.path import path_of
+from models.allocation.annealing.path import N_FIRST, path_of
 from models.allocation.annealing.population import (
     Population,
     anneal,
@@ -183,6 +183,7 @@ def check_annealing_memory(
 ) -> None:
     """Raise TableMemoryError if the runs of `annealed` take more than `max_memory` bytes."""
     needed = population_bytes(plan, max(n_particles, 1)) * n_threads
+    needed = max(needed, population_bytes(plan, N_FIRST))  # of the path, made before
     needed += n_repeats * (16 * N_TIMES + 4 * plan.observed.n_tokens)
     if needed > max_memory:
         raise TableMemoryError(

@@ -11,21 +11,26 @@ a probability proportional to
 where u(c, i) are factors of own entries after i more tokens, and g is the product of the factors of
 shared ones. Sums over cells are polynomial products. They are kept for each number of cells, and
 the s_c are drawn backwards: an exact draw, in time proportional to the squared number of tokens.
+
+g may favour few or many tokens with a as strongly as own factors favour the contrary, each by more
+than floating-point numbers span. So a factor exp(λ s), by which both ends of g are alike, is moved
+from g to the cells: the total does not change. If g spans more than `MAX_RANGE` nats all the same,
+the tokens stay as they are, which depends on their set only. What is lost by underflow is then less
+than exp(-80) of the total.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from models.allocation.annealing.token_moves import LARGE, draw, sum_of
+from models.allocation.annealing.token_moves import draw, exponentiate, log_ratio, sum_of
 from models.allocation.annealing.urn import Urn, count
 from models.allocation.inference_plan import InferencePlan
 from models.arrays import Floats, Ints, Ints32
 from models.kernel import kernel
 
-MAX_TOKENS = 400
-"""Tokens that are divided in one step at most. Weights of more, relative to the largest, would
-leave the range of floating-point numbers."""
+MAX_TOKENS = 400  # Tokens that are divided in one step at most
+MAX_RANGE = 600.0  # nats
 
 
 class Fibers(NamedTuple):
@@ -224,20 +229,33 @@ def _divide(
     """Put the tokens of `products.cells`, taken out of `counts`, back with a or b."""
     own, total, weights = products.own, products.total, products.weights
     width = n_tokens + 1
+    _split_logs(urn, counts, rho, products.cells[0], a, b, n_tokens, fibers, fiber, True, weights)
+    slope = weights[n_tokens] / n_tokens
+    least, most = 0.0, 0.0
+    for s in range(width):
+        weights[s] -= slope * s
+        least, most = min(least, weights[s]), max(most, weights[s])
+    if most - least > MAX_RANGE:
+        for n in range(n_cells):
+            n_a, n_b = _numbers(urn, values, products.cells[n], a, b)
+            _put_in(urn, counts, values, products.cells[n], a, b, n_a, n_b)
+        return
+    exponentiate(weights, width)
     total[0] = 1.0
     at, done = 0, 0
     for n in range(n_cells):
         m = products.n_own[n]
         of_cell = own[at : at + m + 1]
-        _split_weights(urn, counts, rho, products.cells[n], a, b, m, fibers, fiber, False, of_cell)
+        _split_logs(urn, counts, rho, products.cells[n], a, b, m, fibers, fiber, False, of_cell)
+        for s in range(m + 1):
+            of_cell[s] += slope * s
+        exponentiate(of_cell, m + 1)
         before = total[n * width : n * width + done + 1]
         _multiply(before, of_cell, total[(n + 1) * width : (n + 1) * width + done + m + 1])
         at += m + 1
         done += m
-    of_sum = weights[:width]
-    _split_weights(urn, counts, rho, products.cells[0], a, b, n_tokens, fibers, fiber, True, of_sum)
     for s in range(width):
-        of_sum[s] *= total[n_cells * width + s]
+        weights[s] *= total[n_cells * width + s]
     left = draw(weights, width, sum_of(weights, width), rng)
     for n in range(n_cells - 1, -1, -1):
         m, cell = products.n_own[n], products.cells[n]
@@ -280,7 +298,7 @@ def _multiply(one: Floats, other: Floats, product: Floats) -> None:
 
 
 @kernel
-def _split_weights(
+def _split_logs(
     urn: Urn,
     counts: Floats,
     rho: float,
@@ -291,30 +309,21 @@ def _split_weights(
     fibers: Fibers,
     fiber: int,
     of_shared: bool,
-    weights: Floats,
+    logs: Floats,
 ) -> None:
-    """Fill `weights` (m + 1,) with those of s of m tokens that have a, by some of the factors.
+    """Fill `logs` (m + 1,) with those of the weights of s of m tokens that have a, less a constant.
 
     Of shared factors only their products count, of own ones also the ways to choose the s tokens.
-    The largest weight is 1.
     """
-    weights[0] = 1.0
+    logs[0] = 0.0
     for s in range(m):
-        grown = weights[s]
-        if not of_shared:
-            grown *= (m - s) / (s + 1)
-        grown *= _ratio(urn, counts, rho, cell, a, b, s, m - s - 1, fibers, fiber, of_shared)
-        weights[s + 1] = grown
-        if grown > LARGE:
-            for i in range(s + 2):
-                weights[i] /= LARGE
-    top = weights[: m + 1].max()
-    for s in range(m + 1):
-        weights[s] /= top
+        ways = 1.0 if of_shared else (m - s) / (s + 1)
+        up, down = _factors(urn, counts, rho, cell, a, b, s, m - s - 1, fibers, fiber, of_shared)
+        logs[s + 1] = logs[s] + log_ratio(up * ways, down)
 
 
 @kernel
-def _ratio(
+def _factors(
     urn: Urn,
     counts: Floats,
     rho: float,
@@ -326,8 +335,8 @@ def _ratio(
     fibers: Fibers,
     fiber: int,
     of_shared: bool,
-) -> float:
-    """Return the factor of a token that joins `n_a` more with a, over that with b and `n_b`."""
+) -> tuple[float, float]:
+    """Return the factors of a token that joins `n_a` more with a, and of one with b and `n_b`."""
     pattern = urn.pattern_of[cell]
     n_values, at = urn.n_values[pattern], urn.columns_at[pattern]
     up, down = 1.0, 1.0
@@ -343,4 +352,4 @@ def _ratio(
         for _ in range(abs(power)):
             up *= of_a if power > 0 else of_b
             down *= of_b if power > 0 else of_a
-    return up / down
+    return up, down

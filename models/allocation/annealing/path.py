@@ -19,6 +19,7 @@ from models.arrays import Floats, Ints
 
 N_STRETCHES = 20
 N_CHAINS = 8
+N_FIRST = 4 * N_CHAINS  # Particles by which the first step is chosen
 PILOT_SHARE = 0.25  # Steps of the pilot, of those of a run
 FIRST_VARIANCE = 0.01  # of the log-weights after the first step
 LEAST = -60.0  # log ρ below which the first step never ends
@@ -56,7 +57,7 @@ def _path(edges: Floats, steps: Ints) -> Floats:
 
 def _first_log(urn: Urn, moves: Moves, rng: np.random.Generator) -> float:
     """Return log ρ at which log-weights of independent tokens have the variance wanted."""
-    population = new_population(urn, moves, 4 * N_CHAINS)
+    population = new_population(urn, moves, N_FIRST)
     start(urn, population, rng)
     base = np.array([log_probability(urn, each, 0.0) for each in population.counts])
     low, high = LEAST, 0.0

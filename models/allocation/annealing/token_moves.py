@@ -4,13 +4,15 @@ Tokens of a cell are exchangeable: the chain is one of their numbers at each joi
 them has which value is arbitrary, so that a token must be drawn with equal probabilities.
 """
 
+import math
+
 import numpy as np
 
 from models.allocation.annealing.urn import Urn, count, factor, factors
 from models.arrays import Floats, Ints32
 from models.kernel import kernel
 
-LARGE = 1e150  # Weight at which all are scaled down
+LEAST = 1e-250  # Factor below which a value is as good as impossible
 
 
 @kernel
@@ -36,6 +38,20 @@ def sum_of(weights: Floats, n_values: int) -> float:
     for h in range(n_values):
         total += weights[h]
     return total
+
+
+@kernel
+def log_ratio(up: float, down: float) -> float:
+    """Return log(up / down), finite also where one is 0."""
+    return math.log(max(up, LEAST) / max(down, LEAST))
+
+
+@kernel
+def exponentiate(weights: Floats, n_values: int) -> None:
+    """Replace the logs in `weights[:n_values]` by weights, the largest 1."""
+    top = weights[:n_values].max()
+    for h in range(n_values):
+        weights[h] = math.exp(weights[h] - top)
 
 
 @kernel
@@ -110,14 +126,12 @@ def split_cell(
         later[i] = factor(urn, counts, rho, cell, b)
         count(urn, counts, cell, b, 1.0)
     count(urn, counts, cell, b, -float(m))
-    weights[0] = 1.0
+    weights[0] = 0.0
     for s in range(m):
-        grown = weights[s] * factor(urn, counts, rho, cell, a) / later[m - s - 1]
-        weights[s + 1] = grown * (m - s) / (s + 1)
+        up, down = factor(urn, counts, rho, cell, a), later[m - s - 1]
+        weights[s + 1] = weights[s] + log_ratio(up * (m - s), down * (s + 1))
         count(urn, counts, cell, a, 1.0)
-        if weights[s + 1] > LARGE:
-            for i in range(s + 2):
-                weights[i] /= LARGE
+    exponentiate(weights, m + 1)
     count(urn, counts, cell, a, -float(m))
     n_a = draw(weights, m + 1, sum_of(weights, m + 1), rng)
     count(urn, counts, cell, a, float(n_a))

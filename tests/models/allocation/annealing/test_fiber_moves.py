@@ -4,6 +4,7 @@ from scipy.stats import chisquare
 
 from models.allocation.annealing import fiber_moves
 from models.allocation.annealing.fiber_moves import divide_fiber, fibers_of, products_for
+from models.allocation.annealing.token_moves import split_cell
 from models.allocation.annealing.urn import count, log_probability, urn_of
 from models.allocation.cell_counts import MISSING, CellCounts
 from models.allocation.inference_plan import plan_of
@@ -113,3 +114,69 @@ def test_no_more_tokens_are_divided_than_there_is_room_for(monkeypatch):
         assert np.array_equal(counts, filled(urn, values))
         before = values
     assert max(moved) == 4
+
+
+def far_apart(n, order):
+    """Return a tensor whose first fiber of n tokens joins one of two equal and large groups."""
+    data = np.zeros((3,) * order, int)
+    zeros = (0,) * (order - 1)
+    data[(*zeros, 0)], data[(*zeros, 1)] = n // 2, n - n // 2
+    for group in (1, 2):
+        data[(*(group,) * (order - 1), 2)] = 20 * n
+    return data
+
+
+@pytest.mark.parametrize(
+    ("order", "n", "ends"),
+    [(3, 100, {0, 100}), (3, 400, {0, 400}), (4, 300, {300}), (5, 300, {300})],
+)
+def test_equal_ends_are_as_probable_however_improbable_what_lies_between(order, n, ends):
+    """Beyond the range of floating-point numbers tokens stay; they are never all on one side."""
+    model = AllocationModel.cp((3,) * order, 2, 1.0)
+    urn, fibers, cells = fibers_for(model, far_apart(n, order))
+    values = (cells[:, 0] == 2).astype(np.int32)[np.repeat(np.arange(4), np.diff(urn.cell_start))]
+    counts, seen = filled(urn, values), []
+    assert log_probability(urn, counts, 1.0) == pytest.approx(
+        log_probability(urn, filled(urn, np.where(np.arange(len(values)) < n, 1, values)), 1.0)
+    )
+    products, rng = products_for(urn, fibers), np.random.default_rng(0)
+    for _ in range(40):
+        divide_fiber(urn, fibers, counts, values, 1.0, 0, products, rng)
+        seen.append(int((values[:n] == 0).sum()))
+    assert set(seen) == ends
+    assert np.array_equal(counts, filled(urn, values))
+    assert len(ends) == 1 or 8 <= seen.count(0) <= 32
+
+
+def test_a_cell_of_many_tokens_is_divided_like_a_fiber():
+    n = 1500
+    data = np.diag([n, 10 * n, 10 * n])
+    urn, _, _ = fibers_for(AllocationModel.nmf(3, 3, 2, 1.0), data)
+    values = np.repeat([0, 0, 1], np.diag(data)).astype(np.int32)
+    counts, seen, rng = filled(urn, values), [], np.random.default_rng(0)
+    weights, later = np.zeros((2, len(values) + 1))
+    for _ in range(40):
+        split_cell(urn, counts, values, 1.0, 0, weights, later, rng)
+        seen.append(int((values[:n] == 0).sum()))
+    assert set(seen) == {0, n}
+    assert 8 <= seen.count(0) <= 32
+
+
+def test_shared_and_own_entries_that_pull_opposite_ways():
+    """A row is with the smaller group, and each of its columns with the larger one."""
+    n_columns = 400
+    data = np.zeros((3, n_columns + 1), int)
+    data[0, :n_columns], data[1, :n_columns], data[2, n_columns] = 5, 50, 20_000
+    urn, fibers, cells = fibers_for(AllocationModel.nmf(3, n_columns + 1, 2, 1.0), data)
+    of_tokens = np.repeat(cells[:, 0], np.diff(urn.cell_start))
+    values = (of_tokens != 1).astype(np.int32)
+    counts = filled(urn, values)
+    before = log_probability(urn, counts, 1.0)
+    (row,) = (
+        f
+        for f, (first, last) in enumerate(zip(fibers.start[:-1], fibers.start[1:], strict=True))
+        if (cells[fibers.cell[first:last], 0] == 0).all()
+    )
+    products, rng = products_for(urn, fibers), np.random.default_rng(0)
+    divide_fiber(urn, fibers, counts, values, 1.0, row, products, rng)
+    assert log_probability(urn, counts, 1.0) > before + 800
