@@ -103,9 +103,9 @@ class GibbsLDA(CollapsedGibbs):
         Sweeps from one update of learned priors to the next.
     topics_from : {"conditionals", "samples"}
         Final topics of `fit`: sums of all tokens' full conditionals given the average of samples
-        (see `models.gibbs.conditionals`), or that average itself. `iterate`, `resume` and
-        `partial_fit` give the average; `finish` computes the former, in the time of about two
-        sweeps.
+        (see `models.gibbs.conditionals`), or that average itself. `iterate` and `partial_fit`
+        give the average, `resume` what its state has; `finish` computes the former, in the time of
+        about two sweeps.
     word_budget : int, optional
         Words in the counts of topics. All others, the most frequent of the first data seen, are
         frozen (Aldebakel et al. 2022): their tokens have topics, but n_kw stays 0 and φ_kw at its

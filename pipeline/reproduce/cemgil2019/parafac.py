@@ -256,7 +256,7 @@ def _tables(result: Any) -> list[Table]:
         Column("tensor", "tensor"),
         *(Column(NAMES[method], method, group="ours") for method in SCORING),
         Column("probability", "probability", ".2f", group="by annealing"),
-        Column("or", lambda row: ", ".join(map(str, row["near"])), group="by annealing"),
+        Column("or", lambda row: ", ".join(map(str, row["near"] or ())), group="by annealing"),
         *(Column(name, lambda _: "5", group="published, of one tensor") for name in ("SMC", "VB")),
     )
     of_smc = scores.with_runs(lambda row, m: (row[m], min(row["runs"][m]), max(row["runs"][m])))

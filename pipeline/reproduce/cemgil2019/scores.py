@@ -45,7 +45,10 @@ SCORING = (*BY_PARTICLES, "vb")  # Methods that score every model
 ENDS = ("lowest", "highest")
 LINES = {"smc": ":", WITH_MOVES: "-.", ANNEALED: "-", "vb": "--"}
 ROUNDING = 1e-6  # Nats below VB's bound that count as rounding
-NEAR = "In brackets its posterior probability, and the ranks that are not told apart from it."
+NEAR = (
+    "In brackets its posterior probability, unless estimates are rough, and the ranks that are not "
+    "told apart from it."
+)
 FEWER = 10  # Ratio of the particles of SMC to those of SMC with moves, each of which takes longer
 
 
@@ -153,7 +156,8 @@ def score_rows(
 
 def best_rank(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the rank with the highest score; of methods with runs also its posterior probability,
-    all ranks being as probable beforehand, and the ranks that are not told apart from it.
+    all ranks being as probable beforehand, and the ranks that are not told apart from it. There is
+    no probability where one of these estimates is rough.
     """
     levels = np.array([number(row["log_marginal"], -np.inf) for row in rows])
     errors = np.array([number(row["standard_error"], np.inf) for row in rows])
@@ -166,8 +170,10 @@ def best_rank(rows: list[dict[str, Any]]) -> dict[str, Any]:
         return found | {"probability": None, "near": None}
     odds, _ = log_odds(levels, errors)
     others = [row for row in rows if row is not top and row["log_marginal"] is not None]
-    near = [row["rank"] for row in others if not is_significant(top, row)]
-    return found | {"probability": float(np.exp(odds.max())), "near": near}
+    near = [row for row in others if not is_significant(top, row)]
+    is_rough = any(row["rough"] for row in (top, *near))
+    probability = None if is_rough else float(np.exp(odds.max()))
+    return found | {"probability": probability, "near": [row["rank"] for row in near]}
 
 
 def _shown(score: Mapping[str, Any]) -> Any:
@@ -262,5 +268,6 @@ def best_in_words(method: str, row: Any) -> str:
     rank, near = row[method]["rank"], row[method]["near"]
     if near is None:
         return str(rank)
-    found = f"{rank} ({text(row[method]['probability'], '.2f')}"
+    probability = row[method]["probability"]
+    found = f"{rank} ({'rough' if probability is None else text(probability, '.2f')}"
     return found + (f"; or {', '.join(map(str, near))})" if near else ")")

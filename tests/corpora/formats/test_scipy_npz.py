@@ -41,7 +41,10 @@ def test_values_of_one_place_are_added_and_words_may_be_numbers(tmp_path):
         (sparse.csr_array(COUNTS * 2**30), "none negative or above 2,147,483,647"),
         (sparse.csr_array(COUNTS * np.nan), "counts must be whole numbers"),
         (sparse.csr_array(COUNTS * 1j), "counts must be numbers"),
-        (sparse.csr_array(COUNTS[:, :2]), "has counts of 2 words, but the vocabulary beside it has 3"),
+        (
+            sparse.csr_array(COUNTS[:, :2]),
+            "has counts of 2 words, but the vocabulary beside it has 3",
+        ),
     ],
 )
 def test_what_is_no_count_is_refused(tmp_path, matrix, message):

@@ -192,6 +192,9 @@ def test_findings():
     assert (first["near"], second["near"]) == ([], [])
     near = made_up([[-2.0, -2.5, -4.0]], [[0.0] * 3], 0.9, (1.0, 1.0))["found"]
     assert near[0]["near"] == [2]
+    assert near[0]["probability"] is not None
+    (rough,) = made_up([[-2.0, -2.5, -4.0]], [[0.0] * 3], 1.2, (1.0, 1.0))["found"]
+    assert (rough["probability"], rough["near"]) == (None, [2, 3])
     wide = failing(parafac.EXPERIMENT, made_up(smc, [[-9.0, -8.0, -4.0]] * 2, 0.6, (1.0, 1.0)))
     assert wide["runs of SMC agree to 1 nat at R = 2"] == [
         f"tensor {d} (1.2 nats apart)" for d in range(2)
