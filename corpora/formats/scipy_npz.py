@@ -57,8 +57,9 @@ def _matrix(path: PathLike) -> Counts:
             found = sparse.csr_array(sparse.load_npz(stream))
             found.check_format(full_check=True)
         except DAMAGE as error:
+            why = str(error).replace(repr(stream), Path(path).name)
             raise CorpusFormatError(
-                f"{path}: no sparse matrix as scipy.sparse.save_npz writes it, or damaged: {error}"
+                f"{path}: no sparse matrix as scipy.sparse.save_npz writes it, or damaged: {why}"
             ) from error
     if found.ndim != 2 or found.data.dtype.kind not in "biuf":
         raise CorpusFormatError(f"{path}: counts must be numbers (documents, words)")

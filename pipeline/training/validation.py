@@ -87,7 +87,7 @@ class ValidationChecks:
         before = metrics[-1] if metrics else {"documents": 0, "seconds": 0.0}
         elapsed = seconds - before["seconds"]
         line["documents_per_second"] = (
-            (n_documents - before["documents"]) / elapsed if elapsed else None
+            (n_documents - before["documents"]) / elapsed if elapsed and not is_finished else None
         )
         if is_finished:
             line["finished"] = True
