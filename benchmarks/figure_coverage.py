@@ -58,7 +58,7 @@ class Pool:
         """Return the coherence of a model's words in some documents."""
         ids = tuple(map(str, range(len(rows))))
         corpus = Corpus(self.counts[rows], self.vocabulary, ids)
-        return word_coherence(self.words[which], corpus, groups_of(ids)).figure
+        return word_coherence(self.words[which], corpus, groups_of(ids)).jackknifed
 
     def agreement(self, rows: np.ndarray, name: str) -> Figure:
         """Return the agreement of topics and labels of some documents."""

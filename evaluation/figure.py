@@ -33,7 +33,7 @@ ROUNDING = 1e-12  # Differences and errors up to which figures are equal
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure with its standard error; NaN without a value, and `why` says the reason."""
+    """A figure with its standard error; NaN without a value or error, and `why` has the reason."""
 
     value: float
     error: float = math.nan  #: Standard error given the models; NaN if it cannot be known.
@@ -49,6 +49,7 @@ class Figure:
     trials: float = 0.0
     """Effective number of independent trials of which `value` is a share; 0 if it is none."""
     why: str = ""
+    """Reason why there is no value or no error, where one is known; else empty."""
 
     @classmethod
     def none(cls, why: str) -> Figure:
@@ -211,8 +212,10 @@ def mean_over_seeds(figures: Sequence[Figure]) -> Figure:
     seeds = float(values.std(ddof=1) / np.sqrt(len(values)))
     degrees = min(each.degrees for each in figures)
     bias = float(np.mean([each.bias for each in figures]))
+    why = next((each.why for each in figures if each.why), "")
     over, n_seeds = figures[0].over, len(figures)
-    return Figure(float(values.mean()), error, degrees, over, replicates, seeds, n_seeds - 1, bias)
+    mean = Figure(float(values.mean()), error, degrees, over, replicates, seeds, n_seeds - 1, bias)
+    return replace(mean, why=why)
 
 
 def groups_of(

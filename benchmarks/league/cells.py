@@ -89,7 +89,7 @@ def figures_of(topics: TopicWords, parts: Parts) -> dict[str, Figure]:
     described = DescribedTopics.of(SavedModel(topics, parts.words))
     figures = {
         "nats a word": _likelihood(topics, parts.test, group_of),
-        "c_npmi": word_coherence(described.words, corpus, group_of).figure,
+        "c_npmi": word_coherence(described.words, corpus, group_of).jackknifed,
         "diversity": word_diversity(described.words),
         "exclusivity": mean_figure(np.asarray(exclusivity(topics))),
     }

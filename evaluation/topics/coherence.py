@@ -130,7 +130,7 @@ def coherence(
     size = WINDOW_SIZES[measure]
     if isinstance(corpus, Corpus):
         size = None
-        found = count_documents(corpus.counts, words, _articles_of(corpus))
+        found = count_documents(corpus.counts, words, articles_of(corpus))
     elif isinstance(corpus, ReferenceIndex):
         found = corpus.count_windows(words, size)
     else:
@@ -146,7 +146,7 @@ def coherence(
     )
 
 
-def _articles_of(corpus: Corpus) -> Ints:
+def articles_of(corpus: Corpus) -> Ints:
     """Return the number (D,) of the article of each document, ascending."""
     names = [article_of(doc_id) for doc_id in corpus.doc_ids]
     starts = [i == 0 or names[i] != names[i - 1] for i in range(len(names))]

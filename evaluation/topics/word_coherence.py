@@ -17,7 +17,7 @@ import numpy as np
 
 from corpora.tokens.running_words import UNKNOWN
 from evaluation.figure import Figure, jackknife
-from evaluation.topics.coherence import WINDOW_SIZES
+from evaluation.topics.coherence import WINDOW_SIZES, articles_of
 from evaluation.topics.confirmation import both_occur, topic_values
 from evaluation.topics.cooccurrence import count_documents
 from evaluation.topics.reference.index import ReferenceIndex
@@ -37,14 +37,14 @@ SMOOTHING = 1.0  # Windows added to those with both words, in u_mass and c_uci
 class WordCoherence:
     """Coherence of lists of words."""
 
-    figure: Figure  #: Mean over topics.
+    figure: Figure
+    """Mean over topics; without an error where `evaluation.coherence` has none, for its reason."""
+    jackknifed: Figure  #: The same with the error by the jackknife, also where it misses too often.
     per_topic: Floats  #: (K,), NaN without two words that occur.
     unseen_pairs: float
     """Share of pairs of words that both occur, but in no document together. Each counts as -1 in
     NPMI, also if the documents are too few to have it: then a coherence is too low, and more so for
     rarer words."""
-    why_no_error: str = ""
-    """Reason why there is no standard error where windows are those of an index; else empty."""
 
 
 def word_coherence(
@@ -69,26 +69,26 @@ def word_coherence(
         raise ValueError(f"measure = {measure!r} is no coherence measure: use one of {known}")
     indices = _indices(words, corpus.vocabulary, n_words)
     if isinstance(corpus, ReferenceIndex):
-        found = corpus.count_windows(indices, WINDOW_SIZES[measure])
+        found = in_blocks = corpus.count_windows(indices, WINDOW_SIZES[measure])
     else:
         found = count_documents(corpus.counts, indices, group_of)
+        in_blocks = count_documents(corpus.counts, indices, articles_of(corpus))
     per_topic = topic_values(found.total, measure, SMOOTHING)
     kept = np.isfinite(per_topic)
     if not kept.any():
         why = "no topic has two words that occur in the documents"
-        return WordCoherence(Figure.none(why), per_topic, float("nan"))
+        nothing = Figure.none(why)
+        return WordCoherence(nothing, nothing, per_topic, float("nan"))
     pairs = both_occur(found.total)
     unseen = float((found.total.n_both[pairs] == 0).mean())
-    if isinstance(corpus, ReferenceIndex):
-        why = resample(found, measure, SMOOTHING).mean.why_none
-        if why:
-            return WordCoherence(Figure(float(per_topic[kept].mean())), per_topic, unseen, why)
     replicates = []
     for g in found.in_use.tolist():
         values = topic_values(found.without(g), measure, SMOOTHING)[kept]
         replicates.append(float(np.nanmean(values)) if np.isfinite(values).any() else np.nan)
-    figure = jackknife(float(per_topic[kept].mean()), np.array(replicates))
-    return WordCoherence(figure, per_topic, unseen)
+    jackknifed = jackknife(float(per_topic[kept].mean()), np.array(replicates))
+    why = resample(in_blocks, measure, SMOOTHING).mean.why_none
+    figure = Figure(jackknifed.value, over=jackknifed.over, why=why) if why else jackknifed
+    return WordCoherence(figure, jackknifed, per_topic, unseen)
 
 
 def _indices(words: Sequence[Sequence[str]], vocabulary: Sequence[str], n_words: int) -> Ints:

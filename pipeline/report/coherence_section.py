@@ -9,6 +9,7 @@ from evaluation.topics.resampling import ResampledValue
 from pipeline.report.sections import CoherenceSection, Measured
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.scoring.measures import COHERENCE, index_at
+from pipeline.scoring.measures_result import within_bounds
 
 N_WORDS = 10  # Top words of a topic, as in `evaluate --measures`
 MIN_DOCUMENTS = 2
@@ -59,7 +60,7 @@ def _measured(value: float, of_documents: ResampledValue) -> Measured:
     half = of_documents.margin
     if not np.isfinite(half):
         return Measured(value, why=of_documents.why_none)
-    return Measured(value, value - half, value + half)
+    return Measured(value, *within_bounds(COHERENCE, value, value - half, value + half))
 
 
 def _counted_in(corpus: Corpus | ReferenceIndex, size: int | None) -> str:

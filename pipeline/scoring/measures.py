@@ -5,7 +5,6 @@ the variance over seeds in the error. All models are judged by the same document
 documents leave out the same groups of them, so that differences are paired.
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +35,6 @@ from pipeline.scoring.likelihood_figures import likelihood_figures
 from pipeline.setting_sources import check_least
 from pipeline.settings import EvaluateSettings
 from pipeline.text.held_out import HeldOut, held_out
-
-logger = logging.getLogger(__name__)
 
 MEASURES = ("likelihood", "coherence", "diversity", "exclusivity", "stability", "labels")
 N_DIVERSE = 25  # Words of a topic for diversity, as in Dieng, Ruiz & Blei 2020
@@ -205,9 +202,6 @@ def _of_topics(
         if "coherence" in asked:
             counted = word_coherence(topics.words, corpus, group_of, COHERENCE, settings.words)
             own[COHERENCE], unseen[each.name] = counted.figure, counted.unseen_pairs
-            if counted.why_no_error:
-                what = (each.name, COHERENCE, counted.why_no_error)
-                logger.warning("%s: %s has no standard error: %s", *what)
         if "diversity" in asked:
             own["diversity"] = word_diversity(topics.words, n_diverse)
         if "exclusivity" in asked:

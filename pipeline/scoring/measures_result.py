@@ -1,15 +1,22 @@
 """Result of `evaluate --measures`: figures, differences from the best, and which are told apart."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from evaluation.figure import Figure, holm
+from pipeline.scoring.label_figures import ACCURACY
 from pipeline.scoring.measures import LOWER_IS_BETTER, STABILITY, Judgement, judge
 from pipeline.scoring.score import or_none
 from pipeline.settings import EvaluateSettings
 
 LEVEL = 0.05
 """Level of the tests of differences from the best, by Holm's correction over the other models."""
+BOUNDS = {"nats a word": (0.0, math.inf), "c_npmi": (-1.0, 1.0), "ari": (-0.5, 1.0)}
+"""Least and largest possible values of measures; those of the others are 0 and 1, also of
+cosines, which are of weights that are not negative."""
 
 
 def evaluate_measures(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]:
@@ -35,7 +42,7 @@ def result_of(settings: EvaluateSettings, found: Judgement) -> dict[str, Any]:
         "diversity_words": found.n_diverse,
         "labelled_documents": 0 if labels is None else labels.n_documents,
         "labels": 0 if labels is None else labels.n_labels,
-        "accuracy_on_words": None if labels is None else _entry(labels.on_words),
+        "accuracy_on_words": None if labels is None else _entry(ACCURACY, labels.on_words),
         "models": [
             {
                 "model": row.name,
@@ -43,7 +50,7 @@ def result_of(settings: EvaluateSettings, found: Judgement) -> dict[str, Any]:
                 "unseen_pairs": or_none(found.unseen_pairs[row.name]),
                 "known_words": or_none(found.known_words[row.name]),
                 "topics": [each.described.n_topics for each in row.members],
-                "figures": {m: _entry(figure) for m, figure in found.figures[row.name].items()},
+                "figures": {m: _entry(m, figure) for m, figure in found.figures[row.name].items()},
             }
             for row in found.rows
         ],
@@ -51,8 +58,17 @@ def result_of(settings: EvaluateSettings, found: Judgement) -> dict[str, Any]:
     }
 
 
-def _entry(figure: Figure) -> dict[str, Any]:
-    low, high = figure.interval()
+def within_bounds(measure: str, value: float, low: float, high: float) -> tuple[float, float]:
+    """Return an interval of a measure without what is impossible; the value stays in it, also one
+    beyond the bounds, as nmi may be less its bias.
+    """
+    least, most = BOUNDS.get(measure, (0.0, 1.0))
+    least, most = min(least, value), max(most, value)
+    return float(np.clip(low, least, most)), float(np.clip(high, least, most))
+
+
+def _entry(measure: str, figure: Figure) -> dict[str, Any]:
+    low, high = within_bounds(measure, figure.value, *figure.interval())
     return {
         "value": or_none(figure.value),
         "standard_error": or_none(figure.standard_error),

@@ -107,15 +107,16 @@ def _marked(measure: str, rows: list[dict[str, Any]]) -> str:
 
 
 def _print_reasons(rows: list[dict[str, Any]], measures: list[str]) -> None:
-    """Print why cells are empty: a line for each model and reason."""
+    """Print why values or errors are missing: a line for each model and reason."""
     for row in rows:
-        reasons: dict[str, list[str]] = {}
+        reasons: dict[tuple[str, str], list[str]] = {}
         for measure in measures:
             figure = row["figures"].get(measure)
             if figure is not None and figure["why"]:
-                reasons.setdefault(figure["why"], []).append(measure)
-        for why, some in reasons.items():
-            print(f"{_short(row['model'])} has no {', '.join(some)}: {why}")
+                what = "" if figure["value"] is None else "standard error of "
+                reasons.setdefault((what, figure["why"]), []).append(measure)
+        for (what, why), some in reasons.items():
+            print(f"{_short(row['model'])} has no {what}{', '.join(some)}: {why}")
 
 
 def _print_comparison(comparison: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from corpora import Corpus
 from evaluation import coherence, diversity
-from evaluation.figure import groups_of
+from evaluation.figure import groups_of, mean_over_seeds
 from evaluation.topics.word_coherence import word_coherence
 from evaluation.topics.word_diversity import word_diversity
 from models import LDATopics
@@ -24,7 +24,7 @@ def test_replicates_are_the_coherence_in_the_other_documents(measure):
     corpus, topics = some_corpus(), [list("abcd"), list("fghi")]
     group_of = groups_of(corpus.doc_ids, 5)
     found = word_coherence(topics, corpus, group_of, measure, 4)
-    figure, per_topic = found.figure, found.per_topic
+    figure, per_topic = found.jackknifed, found.per_topic
     whole = coherence(topics, corpus, measure, n_words=4)
     assert per_topic == pytest.approx(whole.per_topic)
     assert figure.value == pytest.approx(whole.mean)
@@ -32,6 +32,21 @@ def test_replicates_are_the_coherence_in_the_other_documents(measure):
         rest = corpus.rows(group_of != b)
         expected = coherence(topics, rest, measure, n_words=4).mean
         assert figure.replicates[b] == pytest.approx(expected)
+
+
+def test_an_error_over_documents_needs_the_trust_that_coherence_asks_for():
+    for n_docs in (10, 40):
+        corpus, topics = some_corpus(n_docs), [list("abcd"), list("fghi")]
+        found = word_coherence(topics, corpus, np.arange(n_docs), n_words=4)
+        expected = coherence(topics, corpus, n_words=4).by_document.mean
+        assert found.figure.why == expected.why_none
+        assert np.isnan(found.figure.error) == bool(expected.why_none) == (n_docs == 10)
+        assert found.figure.value == found.jackknifed.value
+        assert np.isfinite(found.jackknifed.error)
+    assert mean_over_seeds([found.figure] * 2).why == ""
+    few = word_coherence(topics, some_corpus(10), np.arange(10), n_words=4).figure
+    mean = mean_over_seeds([found.figure, few])
+    assert (mean.why, np.isnan(mean.standard_error)) == (few.why, True)
 
 
 def test_unknown_words_and_short_topics_are_left_out():

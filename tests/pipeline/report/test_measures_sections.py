@@ -93,6 +93,13 @@ def test_measures_of_runs_on_the_documents_of_their_comparison(tmp_path):
     for of in columns["nats a word"].figures:
         assert of.low < of.value < of.high
     assert [of.why for of in columns["cosine"].figures] == ["there are too few models"] * 2
+    for run, of in zip(runs, columns["c_npmi"].figures, strict=True):
+        mean = coherence_section(run, "").mean
+        assert "pairs of words are together" in of.why
+        assert (of.value, of.low) == (pytest.approx(mean.value), None)
+        assert of.why == mean.why
+    for column in ("diversity", "exclusivity"):
+        assert all(0 <= of.low <= of.high <= 1 for of in columns[column].figures)
     assert any(
         note == "a, b: no interval of cosine, rbo, found again, because there are too few models."
         for note in section.notes

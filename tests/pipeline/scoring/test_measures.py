@@ -9,6 +9,7 @@ from corpora import Corpus, CorpusFormatError
 from evaluation import coherence
 from models import load_model
 from pipeline.scoring.document_labels import _of_file
+from pipeline.scoring.measures_result import within_bounds
 from tests.pipeline.scoring.support import load_documents
 from tests.pipeline.support import call
 
@@ -127,6 +128,33 @@ def test_labels_by_number_are_those_of_pages_in_their_order(tmp_path):
         _of_file(str(path), pages[:2], has_pages=True)
     path.write_text("id,label\n600,a\n12,b\n2,c\n")
     assert _of_file(str(path), pages, has_pages=True) == ["c", "b", "a"]
+
+
+def test_why_coherence_has_no_error_is_said(judged):
+    lines = (judged / "docs.jsonl").read_text().splitlines(keepends=True)
+    (judged / "few.jsonl").write_text("".join(lines[:12]))
+    argv = ("evaluate", "model.npz", "--counts", "few.jsonl", "--threads", 1)
+    asked = (*argv, "--measures", "coherence")
+    found = figures(call(*asked, "--json", cwd=judged).succeeded().result, "model.npz")["c_npmi"]
+    assert found["value"] is not None
+    assert found["standard_error"] is found["low"] is None
+    assert "pairs of words are together in fewer than 5 of 12 blocks" in found["why"]
+    text = call(*asked, cwd=judged).succeeded().out
+    assert f"model.npz has no standard error of c_npmi: {found['why']}" in text
+
+
+@pytest.mark.parametrize(
+    ("measure", "interval", "expected"),
+    [
+        ("cosine", (0.764, -0.074, 1.602), (0.0, 1.0)),
+        ("c_npmi", (-0.9, -1.2, -0.6), (-1.0, -0.6)),
+        ("nats a word", (6.0, 5.0, 7.0), (5.0, 7.0)),
+        ("nmi", (-0.02, -0.05, 0.01), (-0.02, 0.01)),  # less its bias
+    ],
+)
+def test_intervals_have_possible_values_alone(measure, interval, expected):
+    assert within_bounds(measure, *interval) == expected
+    assert np.isnan(within_bounds(measure, interval[0], np.nan, np.nan)).all()
 
 
 @pytest.mark.parametrize(
