@@ -135,6 +135,9 @@ def test_negative_weights_stay(tmp_path):
         ('river,"lake\n', "line 1: unexpected end of data"),
         ('0.5*"lake" + 0.4*"lake"\n', "line 1: topic 0 has a word twice"),
         ("topic,words\n-1,of the\n", "expected rows of topics, found none"),
+        ("0.5*a + 0.4*b\n0.05*water, 0.03*animal\n", 'line 2: expected "+" between the terms'),
+        ("0.05*water 0.03*animal\n", "before '0.03*animal'"),
+        ('0.05*"water", 0.03*"animal"\n', "before '0.03*\"animal\"'"),
     ],
 )
 def test_errors_name_file_and_line(tmp_path, text, message):
@@ -147,6 +150,8 @@ def test_errors_name_file_and_line(tmp_path, text, message):
 def test_sums_of_gensim_may_have_any_words():
     text = '0.5*"c++" + 2.5e-05*"a, b" + 0.1*"it\'s" + 0.1*bare'
     assert terms_of(text) == [("c++", 0.5), ("a, b", 2.5e-05), ("it's", 0.1), ("bare", 0.1)]
+    assert terms_of(repr('0.5*"don\'t"')) == [("don't", 0.5)]
+    assert terms_of("0.5*water, 0.3*fish") == [("water", 0.5), ("fish", 0.3)]  # a field is a topic
     assert terms_of("5*stars hotel") == terms_of("river, 0.5*x") == []
 
 
@@ -163,6 +168,13 @@ def test_topics_that_gensim_printed(tmp_path):
     printed = model.print_topics(num_words=3)
     for text in (str(printed), pformat(printed, width=30), "\n".join(map(str, printed))):
         assert read_topic_table(written(tmp_path, text)).words == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["(0, 0.5*a + 0.4*b), (1, 0.3*c + 0.2*d)", "0: 0.5*a + 0.4*b 1: 0.3*c + 0.2*d"]
+)
+def test_brackets_or_numbers_separate_sums_of_one_line(tmp_path, text):
+    assert read_topic_table(written(tmp_path, text)).words == (("a", "b"), ("c", "d"))
 
 
 def test_a_field_is_never_run():
