@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pipeline.settings.field import Groups, setting
+from pipeline.settings.field import Groups, setting, setting_of
+from pipeline.settings.train import TrainSettings
 
 
 @dataclass(frozen=True)
@@ -16,21 +17,9 @@ class InferSettings:
         "running": ("threads",),
     }
 
-    format: str = setting(
-        "",
-        "format of INPUT, if its content does not tell it",
-        metavar="NAME",
-        names_input=True,
-    )
-    text_column: str = setting(
-        "", "column of INPUT with the texts; by default text", metavar="NAME", names_input=True
-    )
-    id_column: str = setting(
-        "",
-        "column of INPUT with the ids; by default id, or else rows are numbered",
-        metavar="NAME",
-        names_input=True,
-    )
+    format: str = setting_of(TrainSettings, "format")
+    text_column: str = setting_of(TrainSettings, "text_column")
+    id_column: str = setting_of(TrainSettings, "id_column")
     vocabulary: str = setting(
         "", "words, one a line, of counts that lie beside none", metavar="FILE", names_input=True
     )
