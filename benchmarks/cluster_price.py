@@ -82,6 +82,7 @@ def compare(folder: Path, arguments: argparse.Namespace) -> None:
     """Run the pairs, and print each run and the ratios."""
     n = arguments.processes
     train = [*PIPELINE, "train", "--articles", "articles", "--run", "x", "--seed", "1"]
+    train += ["--model", "online"]
     train += ["--topics", str(arguments.topics), "--max-passes", str(arguments.passes)]
     train += ["--early-stopping", "none", "--threads", str(n)]
     commands = {"plain": train, f"local:{n}": [*train, "--cluster", f"local:{n}"]}

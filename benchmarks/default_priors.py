@@ -96,8 +96,8 @@ def from_text(folder: Path, name: str, source: Path | None, *arguments: str) -> 
             command("download", "--source", "jsonl", "--input", source, "--output", source.stem,
                     cwd=folder)  # fmt: skip
             articles = ("--articles", source.stem)
-        command("train", *articles, "--run", name, "--max-passes", 1, "--seed", 1, *arguments,
-                cwd=folder)  # fmt: skip
+        command("train", *articles, "--run", name, "--model", "online", "--max-passes", 1,
+                "--seed", 1, *arguments, cwd=folder)  # fmt: skip
     parts = split(Corpus.load(run / "corpus"), validation=0.1, test=0.1)
     held_out = sparse.vstack([parts.validation.counts, parts.test.counts], format="csr")
     return pruned(sparse.csr_array(parts.train.counts), held_out)

@@ -151,7 +151,7 @@ def _largest_so_far(pid: int) -> int:
 
 def _sample_model(folder: Path, n_topics: int) -> Path:
     """A model of the built-in sample, as it is trained by default."""
-    settings = ["--topics", str(n_topics), "--seed", "1", "--run", "sample"]
+    settings = ["--topics", str(n_topics), "--seed", "1", "--run", "sample", "--model", "online"]
     settings += ["--runs", str(folder / "runs"), "--articles", str(folder / "articles-sample")]
     download = ["download", "--source", "sample", "--output", str(folder / "articles-sample")]
     for command in (download, ["train", *settings]):
@@ -227,6 +227,7 @@ def main() -> None:
             run=RUN,
             runs=str(arguments.folder / "runs"),
             documents="article",
+            model="online",
             topics=arguments.topics,
             seed=1,
             max_passes=arguments.passes,

@@ -76,6 +76,7 @@ def main(argv: list[str] | None = None) -> int:
         make_file(file, arguments.texts, arguments.words)
         command = [
             *("pipeline", "train", str(file), "--run", RUN, "--runs", f"{folder}/runs"),
+            *("--model", "online"),
             *("--topics", str(arguments.topics), "--max-passes", str(arguments.passes)),
             *("--threads", str(arguments.threads), "--seed", "0"),
         ]

@@ -1,7 +1,8 @@
 """Indexes of reference corpora for coherence: cost, and what their standard errors are worth.
 
     python -m pipeline download --source jsonl train_25000.jsonl.xz
-    python -m pipeline train --articles articles --topics 100 --run hundred --seed 1 --max-passes 4
+    python -m pipeline train --articles articles --model online --topics 100 --run hundred
+        --seed 1 --max-passes 4
     python -m benchmarks.reference_index cost --articles articles --run hundred
     python -m benchmarks.reference_index coverage articles.index --run hundred
 

@@ -74,6 +74,7 @@ def main() -> None:
             source = ["--source", "jsonl", "--input", str(FOLDER / file), "--output", part]
             measured(f"download, {part}", ["download", *source], folder)
         settings = ["--topics", str(arguments.topics), "--run", "wikipedia", "--seed", "0"]
+        settings += ["--model", "online"]
         trained = measured("train", ["train", "--articles", "train", *settings], folder)
         print(f"  of that: {trained['seconds']}")
         scored = measured("evaluate", ["evaluate", "wikipedia", "--articles", "test"], folder)

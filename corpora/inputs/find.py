@@ -123,6 +123,11 @@ class Input:
             digest.update(f"{name}\n{state.st_size} {state.st_mtime_ns}\n".encode(errors="replace"))
         return digest.hexdigest()
 
+    @property
+    def n_bytes(self) -> int:
+        """Size of its files."""
+        return sum(file.stat().st_size for file in self._stamped)
+
     def articles(self) -> Iterator[Article]:
         """Yield the articles, or texts. Raises ValueError if there are counts; OSError if a file
         cannot be read; CorpusFormatError, naming file and line, if one is malformed, after the

@@ -232,6 +232,12 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
         number += 1
 
 
+def settings_begun(settings: TrainSettings) -> TrainSettings | None:
+    """Return the settings of the run that is named, if it exists."""
+    run = RunDirectory(Path(settings.runs) / settings.run)
+    return run.settings() if settings.run and run.exists else None
+
+
 def find_run(runs: str, name: str) -> RunDirectory:
     """Find the run of that name, or at that path.
 

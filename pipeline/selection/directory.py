@@ -119,7 +119,7 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
         path = Path(asked.runs) / f"select-{called}"
         if not (path / SETTINGS).exists():
             break
-        begun = from_table(TrainSettings, _table(path), str(path / SETTINGS))
+        begun = _settings_in(path)
         found = SelectDirectory(path, replace(begun, runs=asked.runs, threads=asked.threads))
         same = replace(
             asked,
@@ -144,6 +144,12 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
     return SelectDirectory(path, replace(asked, seed=_first_seed(asked.seed, n_seeds)))
 
 
+def settings_begun(training: TrainSettings, name: str) -> TrainSettings | None:
+    """Return the settings that the runs of the selection of that name share, if it was begun."""
+    path = Path(training.runs) / f"select-{name}"
+    return _settings_in(path) if name and (path / SETTINGS).exists() else None
+
+
 def _first_seed(seed: int | None, n_seeds: int) -> int:
     try:
         first = seed_from(seed)
@@ -153,11 +159,12 @@ def _first_seed(seed: int | None, n_seeds: int) -> int:
     return first
 
 
-def _table(path: Path) -> dict[str, object]:
+def _settings_in(path: Path) -> TrainSettings:
     try:
-        return read_table(path / SETTINGS, "train")
+        table = read_table(path / SETTINGS, "train")
     except UsageError as error:
         raise CorpusFormatError(str(error)) from error
+    return from_table(TrainSettings, table, str(path / SETTINGS))
 
 
 def _link_corpus(source: Path, target: Path) -> None:

@@ -22,7 +22,7 @@ from pipeline.errors import SliceEnded, UsageError
 from pipeline.progress import Progress
 from pipeline.runs.run_directory import RunDirectory
 from pipeline.scoring.score import log_warnings
-from pipeline.selection.directory import SelectDirectory, open_selection
+from pipeline.selection.directory import SelectDirectory, open_selection, settings_begun
 from pipeline.selection.on_cluster import estimates_on, train_on
 from pipeline.selection.plot import plot_selection
 from pipeline.selection.scores import (
@@ -37,6 +37,7 @@ from pipeline.selection.scores import (
 from pipeline.setting_sources import check_least
 from pipeline.settings import SelectSettings, TrainSettings
 from pipeline.text.inputs import NamedInput, decide_input, texts_store
+from pipeline.training.default_model import decide_model
 from pipeline.training.train import train
 
 logger = logging.getLogger(__name__)
@@ -58,6 +59,9 @@ def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
     # First, so that a file that is no index costs no training.
     index = ReferenceIndex.open(settings.reference) if settings.reference else None
     training, named = decide_input(training)
+    n_threads = effective_n_jobs(training.threads)
+    begun = settings_begun(training, settings.name)
+    training = decide_model(training, named, begun, n_at_once=n_threads)
     selection = open_selection(training, settings.name, settings.seeds)
     if named is not None and not selection.has_known(named.about):
         logger.warning(
@@ -76,7 +80,6 @@ def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
         wanted = [
             selection.settings_of(k, number) for k in numbers for number in range(settings.seeds)
         ]
-        n_threads = effective_n_jobs(training.threads)
         _train_all(selection, wanted, n_threads, cluster, named)
         result = _score_all(selection, wanted, settings.words, n_threads, cluster, index)
         text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"

@@ -3,7 +3,7 @@
 from pipeline.settings.allocate import AllocateSettings
 from pipeline.settings.download import DEFAULT_LANGUAGE, DownloadSettings
 from pipeline.settings.evaluate import EvaluateSettings
-from pipeline.settings.field import NoSettings, choices_of, is_address, setting
+from pipeline.settings.field import AUTO, NoSettings, choices_of, is_address, setting
 from pipeline.settings.index import IndexSettings
 from pipeline.settings.infer import InferSettings
 from pipeline.settings.reading_test import ReadingTestSettings
@@ -14,6 +14,7 @@ from pipeline.settings.train import TrainSettings
 from pipeline.settings.warm import WarmSettings
 
 __all__ = [
+    "AUTO",
     "DEFAULT_LANGUAGE",
     "NOT_SHARED",
     "AllocateSettings",

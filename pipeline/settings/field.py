@@ -5,17 +5,19 @@ from collections.abc import Callable
 from dataclasses import Field, dataclass, field
 from typing import Any, ClassVar
 
-LDA_MODELS = ("online", "gibbs")
+AUTO = "auto"  # Model that is chosen by the input, see `pipeline.training.default_model`
+BEST_MODEL, STREAMED_MODEL = "gibbs", "online"  # What it is where it fits into memory, and else
+LDA_MODELS = (STREAMED_MODEL, BEST_MODEL)
 SAMPLED = ("gibbs", "gamma-poisson")  # Models that share settings
 Groups = dict[str, tuple[str, ...]]
 """Titles of the groups of `--help`, and the settings in each, the most used first."""
 
 
 def models_of_all_families() -> tuple[str, ...]:
-    """Names of all models that can be trained."""
+    """Return the names of all models that can be trained, "auto" first."""
     from models.families import model_names  # noqa: PLC0415 - brings numba along
 
-    return model_names()
+    return AUTO, *model_names()
 
 
 def methods_of_all_families() -> tuple[str, ...]:

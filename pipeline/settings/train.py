@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pipeline.settings.field import LDA_MODELS, SAMPLED, Groups, models_of_all_families, setting
+from pipeline.settings.field import (
+    AUTO,
+    LDA_MODELS,
+    SAMPLED,
+    Groups,
+    models_of_all_families,
+    setting,
+)
 
 
 @dataclass(frozen=True)
@@ -69,11 +76,13 @@ class TrainSettings:
     run: str = setting("", "name of the run; by default from model and topics", metavar="NAME")
     runs: str = setting("runs", "folder of runs", metavar="DIR")
     model: str = setting(
-        "online",
-        "LDA by online variational Bayes (online) or collapsed Gibbs sampling (gibbs), "
-        "Gamma-Poisson factor analysis, or Poisson MRFs, whose words depend on each other",
+        AUTO,
+        "LDA by collapsed Gibbs sampling (gibbs) or online variational Bayes (online), "
+        "Gamma-Poisson factor analysis, or Poisson MRFs, whose words depend on each other; auto: "
+        "gibbs where its tokens fit into half of the memory, online for --follow, --cluster and "
+        "larger inputs",
         choices=models_of_all_families,
-        metavar="{online,gibbs,gamma-poisson,poisson-mrf}",
+        metavar="{auto,gibbs,online,gamma-poisson,poisson-mrf}",
     )
     topics: int = setting(25, "number of topics", metavar="K")
     seed: int | None = setting(

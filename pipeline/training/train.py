@@ -29,6 +29,7 @@ from pipeline.runs.run_directory import (
     RunDirectory,
     about_articles,
     open_run,
+    settings_begun,
     versions,
 )
 from pipeline.runs.topic_rows import format_topics, topic_rows
@@ -45,6 +46,7 @@ from pipeline.text.inputs import NamedInput, counts_of, decide_input, input_at, 
 from pipeline.text.settings import text_settings
 from pipeline.training.chain_stability import stability_in
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
+from pipeline.training.default_model import decide_model
 from pipeline.training.e_step_on_cluster import ClusterEStep
 from pipeline.training.follow import follow
 from pipeline.training.prevalence import is_starving, prevalence_in
@@ -102,6 +104,7 @@ def train(
     compiled_before = seconds_compiling()
     if named is None:
         settings, named = decide_input(settings)
+    settings = decide_model(settings, named, settings_begun(settings))
     run, settings = open_run(settings, given)
     is_done = run.model_path.exists()
     if is_done:

@@ -22,9 +22,11 @@ from pipeline.runs.infer_table import TEXTS
 from pipeline.runs.run import Run
 from pipeline.runs.run_directory import RunDirectory
 from pipeline.setting_sources import from_table
-from pipeline.settings import TrainSettings
+from pipeline.settings import AUTO, TrainSettings
+from pipeline.settings.field import BEST_MODEL
 from pipeline.text.inputs import COLUMNS, NamedInput, refuse_text_settings
 from pipeline.text.text_store import stored_texts
+from pipeline.training.default_model import choose_model
 from pipeline.training.setting_checks import check_settings
 from pipeline.training.train import train as train_run
 
@@ -67,7 +69,8 @@ def train(
     topics
         Number of topics.
     model
-        Model and trainer: "online" or "gibbs" for LDA, "gamma-poisson" or "poisson-mrf".
+        Model and trainer: "gibbs" or "online" for LDA, "gamma-poisson" or "poisson-mrf"; "auto" is
+        "gibbs" where its tokens fit into half of the memory.
     text_column, id_column
         Columns of texts and ids. By default `text`, or the only column of strings; and `id`, or the
         number of the row, from 1. Other columns come along.
@@ -103,7 +106,9 @@ def train(
         given["seed"] = seed
     with python_names():  # before the texts are read: a wrong value shows at once
         checked = from_table(TrainSettings, given, "train")
-        check_settings(replace(checked, articles=TEXTS))  # no articles would be the sample
+        model = choose_model(checked)[0] or BEST_MODEL if checked.model == AUTO else checked.model
+        # Without articles it would be the sample.
+        check_settings(replace(checked, model=model, articles=TEXTS))
     temporary = None
     if run is None and runs is None:
         temporary = tempfile.TemporaryDirectory(prefix="wikitopics-", ignore_cleanup_errors=True)

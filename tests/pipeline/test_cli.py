@@ -178,10 +178,12 @@ WITHOUT_NUMBA = {
     "download --export x.jsonl": "writing the articles of articles to x.jsonl",
 }
 FIRST_LINES = WITHOUT_NUMBA | {
-    "train --topics 3 --articles articles": "run online-3: 3 topics by --model online from the "
-    "articles in articles",
+    "train --topics 3 --articles articles": "--model gibbs: the best topics, in at most 0.0 of ",
+    "train --model online --topics 3 --articles articles": "run online-3: 3 topics by --model "
+    "online from the articles in articles",
     "train --run tiny": "run tiny is done: nothing left to train",
-    "select --topics 3,2 --articles articles": "runs/select-online: runs of 2, 3 topics",
+    "select --model online --topics 3,2 --articles articles": "runs/select-online: runs of 2, 3 "
+    "topics",
     "evaluate tiny --articles articles": "held-out likelihood of tiny on articles",
     "topics tiny": "topic  share  words",
     "report tiny": "report of tiny",

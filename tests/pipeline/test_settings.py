@@ -87,7 +87,7 @@ def test_dashes_will_do_in_the_file(tmp_path):
         ("[train]\nalpha = [0.1]", "alpha must be a text"),
         (
             "[train]\nmodel = 'offline'",
-            "model must be one of online, gibbs, gamma-poisson, poisson-mrf; found 'offline'",
+            "model must be one of auto, online, gibbs, gamma-poisson, poisson-mrf; found 'offline'",
         ),
         ("[train]\nthreads = 0", "threads must not be 0"),
         ("[train\ntopics = 3", "not a TOML file"),

@@ -87,9 +87,9 @@ def provenance_of(directory, run):
 def test_a_folder_takes_one_short_command(here):
     ended = call("train", "letters", *WORDS, cwd=here).succeeded()
     assert ended.err.splitlines()[0] == "letters: folder of 60 texts"
-    assert runs_in(here)[0] == "online-25"
+    assert runs_in(here)[0] == "gibbs-25"
     again = call("train", "letters", *WORDS, cwd=here).succeeded()
-    assert "run online-25 is done" in again.err
+    assert "run gibbs-25 is done" in again.err
     assert len(runs_in(here)) == 2
 
 
@@ -142,9 +142,9 @@ def test_a_changed_input_is_noticed(here):
     assert "its articles have changed since" in call(*train, "--run", "named", cwd=here).err
     call(*train, cwd=here).succeeded()
     runs = [name for name in runs_in(here) if not name.startswith("texts-")]
-    assert runs == ["named", "online-3", "online-3-2"]
+    assert runs == ["gibbs-3", "gibbs-3-2", "named"]
     n_articles = [provenance_of(here, run)["articles"]["number"] for run in runs]
-    assert n_articles == [60, 60, 61]
+    assert n_articles == [60, 61, 60]
 
 
 def test_changed_counts_are_noticed(here):
@@ -152,8 +152,8 @@ def test_changed_counts_are_noticed(here):
     call(*train, cwd=here).succeeded()
     write_counts(here / "cells.mtx", n_docs=70)
     call(*train, cwd=here).succeeded()
-    assert runs_in(here) == ["online-3", "online-3-2"]
-    assert provenance_of(here, "online-3-2")["corpus"]["documents"] == 70
+    assert runs_in(here) == ["gibbs-3", "gibbs-3-2"]
+    assert provenance_of(here, "gibbs-3-2")["corpus"]["documents"] == 70
 
 
 def test_counts_are_taken_as_they_are(trained):
@@ -341,7 +341,7 @@ def test_select_takes_an_input(here, given):
     stores = [name for name in runs_in(here) if name.startswith("texts-")]
     assert len(stores) == ("letters.csv" in given)
     for run in ("topics-2", "topics-3"):
-        assert provenance_of(here, f"select-online/{run}")["input"]["path"] == given[0]
+        assert provenance_of(here, f"select-gibbs/{run}")["input"]["path"] == given[0]
     path = here / given[0]
     path.write_bytes(path.read_bytes() + b"\n")
     changed = call(*select, cwd=here).succeeded()
@@ -392,6 +392,6 @@ def test_a_killed_reader_leaves_no_store_and_the_same_command_ends_the_same(trai
     assert list(runs.glob(".texts-*.partial/store/shards/*"))
     assert not list(runs.glob("[!.]*"))
     call(*train, cwd=here).succeeded()
-    models = [arrays_of(trained / "runs/texts/model.npz"), arrays_of(runs / "online-3/model.npz")]
+    models = [arrays_of(trained / "runs/texts/model.npz"), arrays_of(runs / "gibbs-3/model.npz")]
     assert models[0] == models[1]
     assert not list(runs.glob(".texts*"))

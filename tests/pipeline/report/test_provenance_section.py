@@ -30,7 +30,8 @@ def test_the_command_makes_the_same_settings():
     given = vars(build_parser().parse_args(words[3:]))
     named = {each.name for each in fields(TrainSettings)} & set(given)
     assert named == {
-        *("articles", "follow", "stop_words", "threads", "parts_of_speech", "no_above", "seed")
+        *("articles", "model", "follow", "stop_words", "threads", "parts_of_speech"),
+        *("no_above", "seed"),
     }
     resolved = resolve(TrainSettings, "train", {name: given[name] for name in named}, {})
     assert resolved == replace(settings, seed=77)

@@ -289,9 +289,9 @@ def test_names_that_are_no_settings_or_have_no_use(name, message):
         ({"topics": 0}, "^topics must be at least 1, found 0$"),
         ({"no_below": "many"}, "train: no_below must be a whole number, found 'many'"),
         ({"topics": 2.5}, "train: topics must be a whole number, found 2.5"),
-        ({"model": "lda"}, "train: model must be one of online, gibbs"),
+        ({"model": "lda"}, "train: model must be one of auto, online, gibbs"),
         ({"seed": -1}, "seed"),
-        ({"burn_in": 3}, "^burn_in is for model gibbs"),
+        ({"model": "online", "burn_in": 3}, "^burn_in is for model gibbs"),
     ],
 )
 def test_impossible_values_leave_nothing_behind(tmp_path, settings, message):

@@ -317,7 +317,9 @@ def test_settings_of_file_and_environment(selected):
 
 def test_the_url_of_a_store_stays_as_it_is(tmp_path):
     for given_as, kept in (("https://a.org/store", "https://a.org/store"), ("a//b/", "a/b")):
-        training = TrainSettings(articles=given_as, runs=str(tmp_path), seed=1, cluster="local:2")
+        training = TrainSettings(
+            articles=given_as, model="online", runs=str(tmp_path), seed=1, cluster="local:2"
+        )
         settings = open_selection(training, "", 1).settings_of(5, 0)
         assert (settings.articles, settings.cluster) == (kept, "")
 

@@ -175,7 +175,7 @@ def test_the_most_rounds_there_can_be():
         name: most_passes(TrainSettings(model="poisson-mrf", assignments=name, max_passes=7))
         for name in KINDS
     } == {"gibbs": LDA_ROUNDS + 7, "moves": 21, "mixture": 14}
-    assert most_passes(TrainSettings(max_passes=7)) == 7
+    assert most_passes(TrainSettings(model="online", max_passes=7)) == 7
 
 
 def most_passes(settings):
