@@ -22,7 +22,7 @@ import numpy as np
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
 from evaluation.allocation.simulate import draw
 from evaluation.arrays import Floats, Ints32
-from evaluation.monte_carlo.log_mean import log_mean_of
+from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
 from models.allocation.annealing.path import N_FIRST, path_of
 from models.allocation.annealing.population import (
     Population,
@@ -213,7 +213,7 @@ def _forward(
     setup = _Annealing.of(model, observed, n_sweeps, seed)
     n_steps = len(setup.path) - 1
     times = np.unique(np.linspace(1, n_steps, min(N_TIMES, n_steps)).astype(np.int64))
-    repeats = np.zeros(n_repeats)
+    repeats, variances = np.zeros((2, n_repeats))
     effective = np.zeros((n_repeats, len(times)))
     n_ancestors = np.zeros((n_repeats, len(times)), dtype=np.int64)
     ends = [np.zeros(0, dtype=np.int32)] * n_repeats
@@ -240,6 +240,7 @@ def _forward(
                 if on_progress is not None:
                     on_progress(stop - step)
             repeats[repeat] += log_mean_weight(population)
+            variances[repeat] = genealogy_variance(population.log_weight, population.founder)
             effective[repeat], n_ancestors[repeat] = record[times - 1].T
             weights = np.exp(population.log_weight - population.log_weight.max())
             end = int(rng.choice(n_particles, p=weights / weights.sum()))
@@ -248,7 +249,7 @@ def _forward(
     for_blocks(work, n_repeats, 1, n_threads)
     path = ParticlePath(times, effective, n_ancestors)
     estimate = MarginalEstimate.of_repeats(
-        setup.constant + repeats, "annealed", observed.n_tokens, n_particles, path
+        setup.constant + repeats, "annealed", observed.n_tokens, n_particles, path, variances
     )
     return estimate, setup, ends
 

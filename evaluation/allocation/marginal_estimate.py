@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from dataclasses import dataclass, field, fields
@@ -39,9 +40,10 @@ class MarginalEstimate:
 
     log_marginal: float
     standard_error: float
-    """Monte Carlo standard error of `log_marginal`; 0 without sampling, NaN for one repeat.
+    """Monte Carlo standard error of `log_marginal`, over repeats; 0 without sampling.
 
-    It is at most 1: the value when one repeat outweighs all others."""
+    It is at most 1: the value when one repeat outweighs all others. That of a single repeat is
+    `genealogy_error`."""
     method: str
     direction: MarginalDirection
     """"unbiased" is of the probability, whose mean over runs is right: its log is too low by about
@@ -51,6 +53,9 @@ class MarginalEstimate:
     """(n_repeats,), the log of each repeat's estimate, of each start's bound, or of the truth."""
     n_particles: int = 0
     path: ParticlePath | None = field(default=None, repr=False)
+    genealogy_error: float = field(default=math.nan, repr=False)
+    """Standard error of `log_marginal` by the genealogy of the particles of each repeat, see
+    `genealogy_variance`; of "annealed" only, else NaN."""
 
     @property
     def spread(self) -> float:
@@ -91,9 +96,10 @@ class MarginalEstimate:
         Raises KeyError if an array is missing; ValueError if the arrays are no estimate.
         """
         values: dict[str, Any] = {}
+        former = {prefix + "genealogy_error": np.asarray(math.nan)}  # versions that had none
         for each in fields(cls):
             if each.name != "path":
-                array = arrays[prefix + each.name]
+                array = {**former, **arrays}[prefix + each.name]
                 values[each.name] = array if each.name == "repeats" else array.item()
         if values["direction"] not in get_args(MarginalDirection):
             raise ValueError(f"direction must be one of {get_args(MarginalDirection)}")
@@ -104,11 +110,26 @@ class MarginalEstimate:
 
     @classmethod
     def of_repeats(
-        cls, repeats: Floats, method: str, n_tokens: int, n_particles: int, path: ParticlePath
+        cls,
+        repeats: Floats,
+        method: str,
+        n_tokens: int,
+        n_particles: int,
+        path: ParticlePath,
+        variances: Floats | None = None,
     ) -> MarginalEstimate:
-        """Return the mean of unbiased estimates of a probability, given their logs."""
+        """Return the mean of unbiased estimates of a probability, given their logs, and their
+        relative `variances` by genealogy (n_repeats,), where these are known.
+        """
         log_marginal, error, _ = log_mean_of(repeats)
-        return cls(log_marginal, error, method, "unbiased", n_tokens, repeats, n_particles, path)
+        genealogy_error = math.nan
+        if variances is not None:
+            share = np.exp(repeats - log_marginal) / len(repeats)
+            genealogy_error = math.sqrt((share**2 * variances).sum())
+        if len(repeats) == 1:
+            error = genealogy_error
+        about = ("unbiased", n_tokens, repeats, n_particles, path, genealogy_error)
+        return cls(log_marginal, error, method, *about)
 
 
 class TimedMarginal(NamedTuple):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evaluation.arrays import Floats
+from evaluation.arrays import Floats, Ints, Ints32
 
 
 class LogMean(NamedTuple):
@@ -26,6 +26,23 @@ def log_mean_of(log_weights: Floats) -> LogMean:
     error = weights.std(ddof=1) / (np.sqrt(n) * mean) if n > 1 else np.nan
     size = weights.sum() ** 2 / (weights**2).sum()
     return LogMean(float(largest + np.log(mean)), float(error), float(size))
+
+
+def genealogy_variance(log_weights: Floats, founder: Ints | Ints32) -> float:
+    """Return the relative variance of the estimate of one run of N resampled particles.
+
+    `founder` (N,) says which initial particle each descends from. Particles of different founders
+    are nearly independent, so that the shares S of the total weight that founders end with tell
+    the variance: (N Σ S² - 1) / (N - 1), that of independent particles if none was resampled (Chan
+    & Lai 2013; Lee & Whiteley 2018, without their correction for multinomial resampling). It is 1,
+    the largest there is, if all descend from one; NaN for a single particle.
+    """
+    n_particles = len(log_weights)
+    if n_particles < 2:
+        return float("nan")
+    weights = np.exp(log_weights - log_weights.max())
+    share = np.bincount(founder, weights / weights.sum())
+    return float(max(0.0, (n_particles * (share**2).sum() - 1.0) / (n_particles - 1)))
 
 
 def standard_error_of_mean(records: Floats) -> Floats:

@@ -104,6 +104,19 @@ def test_what_an_estimate_says_and_that_threads_change_no_bit():
     assert np.array_equal(one.repeats, two.repeats)
 
 
+def test_the_genealogy_tells_the_error_that_repeats_show():
+    model = AllocationModel.nmf(4, 5, 2, a=0.3)
+    observed, _ = draw(model, 30, np.random.default_rng(1))
+    settings = {"n_particles": 30, "n_sweeps": 12, "seed": 0}
+    found = annealed(model, observed, n_repeats=300, **settings)
+    assert (found.path.n_ancestors[:, -1] < 30).any()  # some are resampled
+    assert found.genealogy_error == pytest.approx(found.standard_error, rel=0.2)
+    single = annealed(model, observed, n_repeats=1, **settings)
+    assert single.repeats[0] == found.repeats[0]
+    assert single.standard_error == single.genealogy_error > 0
+    assert np.isnan(annealed(model, observed, n_repeats=1, n_particles=1).standard_error)
+
+
 @pytest.mark.parametrize("X", [X1, 0 * X1], ids=["tokens", "no token"])
 @pytest.mark.parametrize(
     "model",

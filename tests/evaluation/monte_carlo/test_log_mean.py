@@ -3,7 +3,11 @@ import math
 import numpy as np
 import pytest
 
-from evaluation.monte_carlo.log_mean import standard_error_of_mean
+from evaluation.monte_carlo.log_mean import (
+    genealogy_variance,
+    log_mean_of,
+    standard_error_of_mean,
+)
 
 
 def test_by_hand():
@@ -36,3 +40,15 @@ def test_the_standard_error_is_the_spread_of_the_means(memory):
     if memory:  # negative control: as if records were independent
         naive = math.sqrt((records.var(axis=1, ddof=1) / records.shape[1]).mean())
         assert naive != pytest.approx(spread, rel=0.1)
+
+
+def test_the_variance_by_genealogy():
+    logs = np.log([1.0, 1.0, 2.0, 4.0])
+    each = np.exp(logs) / 8
+    independent = genealogy_variance(logs, np.arange(4))
+    assert independent == pytest.approx(log_mean_of(logs).standard_error ** 2)
+    two = genealogy_variance(logs, np.array([3, 3, 0, 0]))
+    assert two == pytest.approx((4 * (each[:2].sum() ** 2 + each[2:].sum() ** 2) - 1) / 3)
+    assert genealogy_variance(logs, np.full(4, 2)) == 1.0
+    assert genealogy_variance(np.zeros(4), np.arange(4)) == 0.0
+    assert np.isnan(genealogy_variance(np.zeros(1), np.zeros(1, dtype=int)))
