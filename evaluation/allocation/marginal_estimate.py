@@ -128,8 +128,8 @@ class MarginalEstimate:
             genealogy_error = math.sqrt((share**2 * variances).sum())
         if len(repeats) == 1:
             error = genealogy_error
-        about = ("unbiased", n_tokens, repeats, n_particles, path, genealogy_error)
-        return cls(log_marginal, error, method, *about)
+        of_particles = (n_tokens, repeats, n_particles, path, genealogy_error)
+        return cls(log_marginal, error, method, "unbiased", *of_particles)
 
 
 class TimedMarginal(NamedTuple):
