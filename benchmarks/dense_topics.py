@@ -1,24 +1,26 @@
 """What topics from full conditionals gain over the average of samples, in equal time.
 
     python -m benchmarks.dense_topics [--topics 25 100 1000] [--sweeps 20 60] [--seeds 1 2]
+        [--chains 1] [--articles 25000]
 
-A chain of `GibbsLDA` with eta 0.01 over the 25,000 articles. After each number of sweeps `finish`
-computes its topics; the samples then get as many more sweeps as take its CPU seconds. Both are
-scored by document completion of the 2,500 test articles, on the same halves. "Gain" is in nats a
-word, with its standard error over documents, by paired differences.
+A chain of `GibbsLDA` with eta 0.01 over 25,000 articles, or the consensus of several. After each
+number of sweeps `finish` computes its topics; the samples then get as many more sweeps as take its
+CPU seconds. Both are scored by document completion of the 2,500 test articles, on the same halves.
+"Gain" is in nats a word, with its standard error over documents, by paired differences.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.lda_trainers.table import markdown
 from benchmarks.reference_counts import reference_counts
 from evaluation import LikelihoodEstimate, log_likelihood, paired_difference
-from models import GibbsLDA
+from models import GibbsLDA, GibbsLDAChains
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,6 +61,7 @@ def score(topics: LDATopics, test: sparse.csr_array) -> LikelihoodEstimate:
 def rows_of(
     n_topics: int,
     seed: int,
+    n_chains: int,
     sweeps: Sequence[int],
     train: sparse.csr_array,
     test: sparse.csr_array,
@@ -69,8 +72,9 @@ def rows_of(
         "eta": ETA,
         "random_state": seed,
     }
-    GibbsLDA(n_topics, **settings, n_iter=2).fit(train[:300])  # compile
-    model, due = GibbsLDA(n_topics, **settings, n_iter=10 * max(sweeps)), sorted(sweeps)
+    kind = partial(GibbsLDAChains, chains=n_chains) if n_chains > 1 else GibbsLDA
+    kind(n_topics, **settings, n_iter=2).fit(train[:300])  # compile
+    model, due = kind(n_topics, **settings, n_iter=10 * max(sweeps)), sorted(sweeps)
     dense: Dense | None = None
     seconds, started = 0.0, time.process_time()
     for step in model.iterate(train):
@@ -96,11 +100,14 @@ def main() -> None:
     parser.add_argument("--topics", type=int, nargs="+", default=[25, 100, 1000], metavar="K")
     parser.add_argument("--sweeps", type=int, nargs="+", default=[20, 60], metavar="N")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2], metavar="SEED")
+    parser.add_argument("--chains", type=int, default=1, metavar="N")
+    parser.add_argument("--articles", type=int, default=25_000, metavar="N")
     arguments = parser.parse_args()
     train, test = reference_counts()
+    train = train[: arguments.articles]
     rows = []
     for n_topics, seed in product(arguments.topics, arguments.seeds):
-        for row in rows_of(n_topics, seed, arguments.sweeps, train, test):
+        for row in rows_of(n_topics, seed, arguments.chains, arguments.sweeps, train, test):
             print(*row, sep=", ", flush=True)
             rows.append(row)
     head = ["K", "seed", "sweeps (of samples)", "CPU s", "of these final", "samples"]

@@ -117,6 +117,8 @@ def straight_through(
         about["stages"] = {name: asdict(stage) for name, stage in watch.stages.items()}
         atomic_write_text(folder.results, json.dumps(about, indent=1) + "\n")
 
+    watch.keep = keep
+
     def stage_of(name: str) -> str:
         return folder.stage_of_training() if name == "train" else name
 

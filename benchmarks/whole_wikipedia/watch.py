@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 EVERY_SECONDS = 0.2
 """Seconds between looks at the processes; of hundreds of thousands of pages a look takes longer."""
+KEEP_SECONDS = 60.0
+"""Seconds between two times at which stages are stored, so that a killed watch has lost no more."""
 TICKS = os.sysconf("SC_CLK_TCK")
 MOST_SECONDS_LEFT = 60.0
 """Seconds that workers may live on after their command was killed."""
@@ -49,6 +51,7 @@ class Watch:
 
     stages: dict[str, Stage] = field(default_factory=dict)
     every: float = EVERY_SECONDS  # Seconds between looks
+    keep: Callable[[], object] = lambda: None  # Stores the stages, about once a minute
 
     def run(
         self,
@@ -74,6 +77,7 @@ class Watch:
             )
         used: dict[int, float] = {}
         now, began = time.monotonic(), {}
+        kept = now
         while process.poll() is None:
             name = stage_of()
             stage = self.stages.setdefault(name, Stage())
@@ -90,6 +94,9 @@ class Watch:
                     stage.cpu_workers += taken
             before, now = now, time.monotonic()
             stage.seconds += now - before
+            if now - kept > KEEP_SECONDS:
+                self.keep()
+                kept = now
             after = kill_after(name)
             if after and not stage.kills and now - began[name] > after:
                 stage.kills += 1

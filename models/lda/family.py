@@ -34,14 +34,16 @@ ONLINE = TrainerSpec(
         {"expectation": "mean", "word_budget": 9},
     ),
 )
-CHAIN = ("alpha", "eta", "learn_priors", "sampler", "start", "burn_in", "word_budget")
+CHAIN = (
+    *("alpha", "eta", "learn_priors", "sampler", "start", "burn_in", "topics_from", "word_budget"),
+)
 GIBBS = TrainerSpec(
     name="gibbs",
     title="Latent Dirichlet allocation, collapsed Gibbs sampling",
     model="gibbs",
     import_estimator=lambda: import_module("models.lda.gibbs_lda").GibbsLDA,
     state=GibbsLDAState,
-    settings=(*CHAIN, "topics_from"),
+    settings=CHAIN,
     decides=("eta",),
     eta=0.05,
     interval=ValidationInterval(documents=100_000, passes=4),
@@ -63,6 +65,9 @@ CHAINS = TrainerSpec(
     eta=GIBBS.eta,
     interval=GIBBS.interval,
     quick={"n_iter": 5, "burn_in": 1, "chains": 3},
-    ways=({"sampler": "exact-sparse", "learn_priors": "both", "chains": 2},),
+    ways=(
+        {"sampler": "exact-sparse", "learn_priors": "both", "chains": 2},
+        {"start": "random", "chains": 2, "topics_from": "samples"},
+    ),
 )
 FAMILY = Family(name="lda", topics={"lda": LDATopics}, trainers=(ONLINE, CHAINS, GIBBS))

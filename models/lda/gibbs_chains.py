@@ -42,7 +42,8 @@ class GibbsLDAChains(CompletingEstimator):
         K, of each chain and of the consensus.
     chains : int
         N.
-    alpha, eta, learn_priors, n_iter, sampler, start, burn_in, thinning, prior_interval, word_budget
+    alpha, eta, learn_priors, n_iter, sampler, start, burn_in, thinning, prior_interval
+    topics_from, word_budget
         Settings of each chain, as those of `GibbsLDA`.
     random_state : int, numpy Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`. The first chain has this seed, and the same
@@ -63,6 +64,7 @@ class GibbsLDAChains(CompletingEstimator):
     burn_in: int = 0
     thinning: int = 1
     prior_interval: int = 2
+    topics_from: str = "conditionals"
     word_budget: int | None = None
     random_state: Any = None
     n_jobs: int | None = None
@@ -116,6 +118,21 @@ class GibbsLDAChains(CompletingEstimator):
         self._chains = begun
         self._update(seed)
         return self
+
+    def finish(self) -> bool:
+        """Compute the final topics of each chain when training has ended, as `fit` does after
+        `iterate`, see `GibbsLDA.finish`. Returns whether `topics_` have changed.
+        """
+        check_is_fitted(self, "state_")
+        has_changed = [False] * self.chains
+
+        def end(first: int, last: int) -> None:
+            for n in range(first, last):
+                has_changed[n] = self._chains[n].finish()
+
+        for_blocks(end, self.chains, 1, self._n_at_once)
+        self._update(self.state_.seed)
+        return any(has_changed)
 
     def _update(self, seed: int) -> None:
         self.state_ = GibbsChainsState.of([chain.state_ for chain in self._chains], seed)

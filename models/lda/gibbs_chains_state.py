@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from models.arrays import Bools, Floats
 
-OWN = ("topic_of", "topic_word_sum", "inverse_sum", "alpha", "eta")
+OWN = ("topic_of", "topic_word_sum", "inverse_sum", "expected_n_wk", "alpha", "eta")
 """Fields of `GibbsLDAState` that differ between chains."""
 
 
@@ -37,6 +37,13 @@ class GibbsChainsState:
     n_sweeps: int  #: Sweeps of each chain.
     n_documents: int  #: Documents visited by each chain, counted once a sweep.
     seed: int
+    expected_n_wk: Sequence[NDArray[np.float32]] = field(default=(), kw_only=True)
+    """(N, V, K), or (N, 0, K) before training has been finished, as in `GibbsLDAState`."""
+
+    def __post_init__(self) -> None:
+        if not len(self.expected_n_wk):  # a file of a former version
+            nothing = np.zeros((0, len(self.alpha[0])), dtype=np.float32)
+            self.expected_n_wk = [nothing] * len(self.alpha)
 
     @classmethod
     def of(cls, chains: Sequence[GibbsLDAState], seed: int) -> GibbsChainsState:

@@ -207,7 +207,7 @@ class TrainSettings:
     topics_from: str = setting(
         "conditionals",
         "final topics: the conditional probabilities of all tokens given the average of samples, "
-        "or that average; with --chains always the latter",
+        "or that average",
         choices=("conditionals", "samples"),
         of=("gibbs",),
     )

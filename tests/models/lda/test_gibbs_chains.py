@@ -9,14 +9,13 @@ from tests.models.lda.counts import random_counts
 from tests.oracles.simulated import simulated_documents
 
 SETTINGS = {"n_iter": 8, "burn_in": 2, "thinning": 2, "alpha": 0.2, "eta": 0.1}
-OF_A_CHAIN = {**SETTINGS, "topics_from": "samples"}
 
 
 def test_chains_are_those_of_gibbs_lda_and_topics_their_consensus():
     counts = random_counts()
     found = GibbsLDAChains(3, chains=3, random_state=4, **SETTINGS).fit(counts)
     chains = [
-        GibbsLDA(3, random_state=seed_of_chain(4, n), **OF_A_CHAIN).fit(counts) for n in range(3)
+        GibbsLDA(3, random_state=seed_of_chain(4, n), **SETTINGS).fit(counts) for n in range(3)
     ]
     assert chains[0].seed_ == found.seed_ == 4
     assert len({chain.seed_ for chain in chains}) == 3
@@ -33,7 +32,7 @@ def test_chains_are_those_of_gibbs_lda_and_topics_their_consensus():
 def test_a_single_chain_is_its_own_consensus():
     counts = random_counts()
     found = GibbsLDAChains(3, chains=1, random_state=4, **SETTINGS).fit(counts).topics_
-    alone = GibbsLDA(3, random_state=4, **OF_A_CHAIN).fit(counts).topics_
+    alone = GibbsLDA(3, random_state=4, **SETTINGS).fit(counts).topics_
     assert_array_equal(found.alpha, alone.alpha)
     np.testing.assert_allclose(found.topic_word, alone.topic_word, rtol=1e-12)
 
@@ -63,7 +62,6 @@ def test_planted_topics_are_found_again_though_not_by_each_chain(planted):
     chains = model.consensus_.models
     found = [stability(chain, planted_topics).n_found.sum() for chain in chains]
     assert min(found) < 12
-    settings["topics_from"] = "samples"
     scores = [
         GibbsLDA(12, random_state=seed_of_chain(2, n), **settings).fit(train).score(held_out)
         for n in range(5)

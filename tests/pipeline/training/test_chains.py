@@ -8,9 +8,7 @@ import pytest
 
 import pipeline.training.train as training
 from models import GibbsLDAChains, load_model
-from pipeline.errors import UsageError
 from pipeline.settings import TrainSettings
-from pipeline.training.setting_checks import check_settings
 from pipeline.training.trainers import estimator_of
 from tests.pipeline.support import TINY_GIBBS, arrays_of, call, signalled_at
 
@@ -40,12 +38,6 @@ def test_the_setting_selects_the_trainer():
     wanted = {"n_topics": 7, "chains": 5, "n_iter": 11, "random_state": 4, "n_jobs": 2}
     assert estimator.get_params() == estimator.get_params() | wanted
     assert not isinstance(estimator_of(TrainSettings(**given), 2), GibbsLDAChains)
-
-
-def test_chains_have_no_choice_of_final_topics():
-    settings = TrainSettings(model="gibbs", chains=5, topics_from="samples")
-    with pytest.raises(UsageError, match=r"--topics-from has no meaning for --chains 5: leave"):
-        check_settings(settings)
 
 
 def test_topics_say_in_how_many_chains_each_is_found_again(three):
