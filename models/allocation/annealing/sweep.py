@@ -5,6 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from models.allocation.annealing.block_moves import Blocks, blocks_of, move_block
+from models.allocation.annealing.cell_moves import (
+    MAX_CELL,
+    WholeCells,
+    resample_cell,
+    whole_cells_for,
+)
 from models.allocation.annealing.fiber_moves import (
     Fibers,
     Products,
@@ -33,6 +39,7 @@ class Scratch(NamedTuple):
 
     weights: Floats  # (most joint values or tokens of a cell + 1,)
     later: Floats
+    cells: WholeCells
     chosen: Ints32  # (T,)
     spare: Ints32  # (T,)
     products: Products
@@ -50,6 +57,7 @@ def scratch_for(urn: Urn, moves: Moves) -> Scratch:
     return Scratch(
         weights=np.zeros(most),
         later=np.zeros(most),
+        cells=whole_cells_for(urn),
         chosen=np.zeros(n_tokens, dtype=np.int32),
         spare=np.zeros(n_tokens, dtype=np.int32),
         products=products_for(urn, moves.fibers),
@@ -104,6 +112,9 @@ def _visit_cells(
     for c in range(n_cells):
         cell = n_cells - 1 - c if is_reverse else c
         n_tokens = int(urn.cell_start[cell + 1] - urn.cell_start[cell])
+        if 1 < n_tokens <= MAX_CELL and urn.is_own[urn.pattern_of[cell]]:
+            resample_cell(urn, counts, values, rho, cell, scratch.cells, rng)
+            continue
         if n_tokens > 1 and is_reverse:
             split_cell(urn, counts, values, rho, cell, weights, scratch.later, rng)
         resample_tokens(urn, counts, values, rho, cell, n_tokens, weights, rng)

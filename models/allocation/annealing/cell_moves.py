@@ -1,0 +1,161 @@
+"""Gibbs steps: all tokens of a cell are given joint values anew, in one exact step.
+
+Tokens of a cell are exchangeable, and where a joint value's factors depend on its own tokens of the
+cell only (`Urn.is_own`), the numbers s_h of its m tokens with the values h have a probability
+proportional to
+
+    ∏_h ∏_{i<s_h} u_h(i) / s_h!,
+
+where u_h(i) is the factor of a token that joins i others. Sums over values are polynomial products.
+They are kept for each value, and the s_h are drawn backwards: an exact draw, in time proportional
+to the number of values and the squared number of tokens. Factors are divided by a number of their
+size; numbers of tokens whose weight underflows all the same are as good as impossible.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from models.allocation.annealing.token_moves import draw, sum_of
+from models.allocation.annealing.urn import Urn, count
+from models.arrays import Floats, Ints32
+from models.kernel import kernel
+
+MAX_CELL = 64  # Tokens of a cell that is resampled in one step at most
+
+
+class WholeCells(NamedTuple):
+    """Scratch for the largest cell that is resampled in one step."""
+
+    numbers: Ints32  # (most joint values,)
+    weights: Floats  # (most joint values · (most tokens + 1),)
+    sums: Floats  # As many
+
+
+def whole_cells_for(urn: Urn) -> WholeCells:
+    """Return scratch for all cells."""
+    n_tokens, n_values = np.diff(urn.cell_start), int(urn.n_values.max())
+    width = int(n_tokens[n_tokens <= MAX_CELL].max(initial=0)) + 1
+    return WholeCells(
+        numbers=np.zeros(n_values, dtype=np.int32),
+        weights=np.zeros(n_values * width),
+        sums=np.zeros(n_values * width),
+    )
+
+
+@kernel
+def resample_cell(
+    urn: Urn,
+    counts: Floats,
+    values: Ints32,
+    rho: float,
+    cell: int,
+    scratch: WholeCells,
+    rng: np.random.Generator,
+) -> None:
+    """Resample all tokens of a cell of at most `MAX_CELL`. Changes `counts` and `values`."""
+    n_values, first = urn.n_values[urn.pattern_of[cell]], urn.cell_start[cell]
+    m, numbers, weights = urn.cell_start[cell + 1] - first, scratch.numbers, scratch.weights
+    for token in range(first, first + m):
+        count(urn, counts, cell, values[token], -1.0)
+    _own_factors(urn, counts, rho, cell, m, weights)
+    scale = _scale(weights, n_values, m + 1)
+    inverse = scratch.sums
+    for s in range(1, m + 1):
+        inverse[s] = 1.0 / (scale * s)
+    for h in range(n_values):
+        for s in range(h * (m + 1) + 1, (h + 1) * (m + 1)):
+            weights[s] *= weights[s - 1] * inverse[s - h * (m + 1)]
+    _multiply_all(weights, n_values - 1, m + 1, scratch.sums)
+    _draw_numbers(weights, n_values, m, scratch.sums, numbers, rng)
+    token = first
+    for h in range(n_values):
+        if numbers[h] > 0:
+            count(urn, counts, cell, h, float(numbers[h]))
+        for _ in range(numbers[h]):
+            values[token] = h
+            token += 1
+
+
+@kernel
+def _own_factors(urn: Urn, counts: Floats, rho: float, cell: int, m: int, weights: Floats) -> None:
+    """Fill row h of `weights` (n_values, m + 1) with 1 and the factors u_h(0), …, u_h(m - 1)."""
+    pattern, n_factors = urn.pattern_of[cell], urn.power.shape[0]
+    n_values, at, width = urn.n_values[pattern], urn.columns_at[pattern], m + 1
+    for h in range(n_values * width):
+        weights[h] = 1.0
+    for f in range(n_factors):
+        n_uses, earlier = _uses(urn, cell, f)
+        for h in range(n_values):
+            entry = urn.address[cell, f] + urn.columns[at + f * n_values + h]
+            value, step = urn.alpha[entry] + rho * (counts[entry] + earlier), rho * n_uses
+            own = weights[h * width + 1 : (h + 1) * width]
+            for _ in range(abs(urn.power[f])):
+                if urn.power[f] > 0:
+                    for i in range(m):
+                        own[i] *= value + step * i
+                else:
+                    for i in range(m):
+                        own[i] /= value + step * i
+
+
+@kernel
+def _uses(urn: Urn, cell: int, f: int) -> tuple[int, int]:
+    """Return how many factors read the entries that f reads, and how many of them come before."""
+    n_uses, earlier = 0, 0
+    for g in range(urn.first_use[f], urn.power.shape[0]):
+        is_same = urn.first_use[g] == urn.first_use[f]
+        if is_same and urn.address[cell, g] == urn.address[cell, f]:
+            n_uses += 1
+            earlier += g < f
+    return n_uses, earlier
+
+
+@kernel
+def _scale(factors: Floats, n_values: int, width: int) -> float:
+    """Return about the geometric mean of the factors of the value that is largest at the end.
+
+    Factors grow at most like a power of i, whose geometric mean is that of i = m / e.
+    """
+    m, best, top = width - 1, 0, 0.0
+    for h in range(n_values):
+        if factors[h * width + 1] > 0.0 and factors[h * width + m] > top:
+            best, top = h, factors[h * width + m]
+    scale: float = factors[best * width + 1 + int(m / math.e)]
+    return scale
+
+
+@kernel
+def _multiply_all(weights: Floats, n_values: int, width: int, sums: Floats) -> None:
+    """Fill row h of `sums` with the product of the polynomials in rows 0 to h of `weights`."""
+    for s in range(width):
+        sums[s] = weights[s]
+    for h in range(1, n_values):
+        for n in range(width):
+            total = 0.0
+            for s in range(n + 1):
+                total += weights[h * width + s] * sums[(h - 1) * width + n - s]
+            sums[h * width + n] = total
+
+
+@kernel
+def _draw_numbers(
+    weights: Floats,
+    n_values: int,
+    m: int,
+    sums: Floats,
+    numbers: Ints32,
+    rng: np.random.Generator,
+) -> None:
+    """Draw how many of m tokens have each value, the last value first. Overwrites `sums`."""
+    left, width = m, m + 1
+    for h in range(n_values - 1, 0, -1):
+        numbers[h] = 0
+        if left > 0:
+            chances = sums[h * width : (h + 1) * width]
+            for s in range(left + 1):
+                chances[s] = weights[h * width + s] * sums[(h - 1) * width + left - s]
+            numbers[h] = draw(chances, left + 1, sum_of(chances, left + 1), rng)
+        left -= numbers[h]
+    numbers[0] = left

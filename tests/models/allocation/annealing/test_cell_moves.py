@@ -1,0 +1,94 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+from scipy.stats import chisquare
+
+from models.allocation.annealing.cell_moves import MAX_CELL, resample_cell, whole_cells_for
+from models.allocation.annealing.urn import count, factor, log_probability, urn_of
+from models.allocation.cell_counts import CellCounts
+from models.allocation.inference_plan import plan_of
+from models.allocation.model import AllocationModel
+from tests.models.allocation.annealing.test_fiber_moves import filled
+
+X = np.array([[3, 1, 2], [0, 2, 1]])
+SYMMETRIC = np.array([[3, 3, 2], [0, 1, 1], [1, 0, 0]])
+TENSOR = np.zeros((2, 2, 2), int)
+TENSOR[0, 0, 0], TENSOR[0, 0, 1], TENSOR[1, 1, 1] = 3, 2, 4
+
+
+def urn_for(model, data):
+    return urn_of(plan_of(model, CellCounts.of(data, model)))
+
+
+def check(found, share):
+    """The numbers `found` fit probabilities, and no uniform ones."""
+    n_draws = found.sum()
+    frequent = share * n_draws > 5
+    found = np.append(found[frequent], found[~frequent].sum())
+    wanted = np.append(share[frequent], share[~frequent].sum()) * n_draws
+    is_drawn = wanted > 0
+    assert found[~is_drawn].sum() == 0
+    assert chisquare(found[is_drawn], wanted[is_drawn]).pvalue > 0.001
+    uniform = np.full(is_drawn.sum(), n_draws / is_drawn.sum())
+    assert chisquare(found[is_drawn], uniform).pvalue < 1e-6  # another law would be seen
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "cell", "rho"),
+    [
+        (AllocationModel.nmf(2, 3, 3, 0.9), X, 0, 1.0),
+        (AllocationModel.nmf(2, 3, 3, 0.9), X, 2, 0.3),
+        (AllocationModel.symmetric_nmf(3, 3, 0.9), SYMMETRIC, 0, 1.0),  # reads an entry twice
+        (AllocationModel.symmetric_nmf(3, 2, 2.0), SYMMETRIC, 1, 0.5),
+        (AllocationModel.cp((2, 2, 2), 3, 0.4), TENSOR, 2, 1.0),
+    ],
+)
+def test_a_cell_is_drawn_from_its_conditional(model, X, cell, rho):
+    urn = urn_for(model, X)
+    pattern = urn.pattern_of[cell]
+    n_values, m = int(urn.n_values[pattern]), int(np.diff(urn.cell_start)[cell])
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, n_values, X.sum()).astype(np.int32)
+    tokens = np.arange(urn.cell_start[cell], urn.cell_start[cell + 1])
+    expected = {}
+    for code in range(n_values**m):
+        values[tokens] = code // n_values ** np.arange(m) % n_values
+        counts = filled(urn, values)
+        key = counts.tobytes()
+        expected[key] = expected.get(key, 0.0) + np.exp(log_probability(urn, counts, rho))
+    seen, scratch = dict.fromkeys(expected, 0), whole_cells_for(urn)
+    for _ in range(4000):
+        resample_cell(urn, counts, values, rho, cell, scratch, rng)
+        seen[counts.tobytes()] += 1
+    assert np.array_equal(counts, filled(urn, values))
+    share = np.array(list(expected.values())) / sum(expected.values())
+    check(np.array(list(seen.values())), share)
+
+
+@pytest.mark.parametrize("order", [2, 3, 5])
+@pytest.mark.parametrize("a", [1e-6, 1.0, 1e4])
+def test_large_cells_of_tensors_are_within_the_range_of_numbers(order, a):
+    """With few tokens elsewhere the ends of a cell's numbers may be its only probable ones."""
+    data = np.zeros((2,) * order, int)
+    data[(0,) * order], data[(1,) * order] = MAX_CELL, 7
+    urn = urn_for(AllocationModel.cp(data.shape, 2, a=a), data)
+    values = np.zeros(MAX_CELL + 7, dtype=np.int32)
+    counts, m = filled(urn, values), MAX_CELL
+    logs = np.zeros((2, m + 1))
+    count(urn, counts, 0, 0, -float(m))
+    for h in (0, 1):
+        for i in range(m):
+            logs[h, i + 1] = logs[h, i] + math.log(factor(urn, counts, 1.0, 0, h))
+            count(urn, counts, 0, h, 1.0)
+        count(urn, counts, 0, h, -float(m))
+    count(urn, counts, 0, 0, float(m))
+    s = np.arange(m + 1)
+    log_share = logs[0] + logs[1, ::-1] - gammaln(s + 1) - gammaln(m - s + 1)
+    share = np.exp(log_share - np.logaddexp.reduce(log_share))
+    found, scratch, rng = np.zeros(m + 1), whole_cells_for(urn), np.random.default_rng(1)
+    for _ in range(3000):
+        resample_cell(urn, counts, values, 1.0, 0, scratch, rng)
+        found[(values[:m] == 0).sum()] += 1
+    check(found, share)
