@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.allocation.annealing.token_moves import draw, sum_of
-from models.allocation.annealing.urn import Urn, count
+from models.allocation.annealing.urn import Urn, count, multiply
 from models.arrays import Floats, Ints32
 from models.kernel import kernel
 
@@ -29,8 +29,8 @@ class WholeCells(NamedTuple):
     """Scratch for the largest cell that is resampled in one step."""
 
     numbers: Ints32  # (most joint values,)
-    weights: Floats  # (most joint values · (most tokens + 1),)
-    sums: Floats  # As many
+    weights: Floats  # (most joint values · (most tokens + 1),), numbers by values
+    sums: Floats  # As many, values by numbers
 
 
 def whole_cells_for(urn: Urn) -> WholeCells:
@@ -60,14 +60,12 @@ def resample_cell(
     for token in range(first, first + m):
         count(urn, counts, cell, values[token], -1.0)
     _own_factors(urn, counts, rho, cell, m, weights)
-    scale = _scale(weights, n_values, m + 1)
-    inverse = scratch.sums
+    scale = _scale(weights, n_values, m)
     for s in range(1, m + 1):
-        inverse[s] = 1.0 / (scale * s)
-    for h in range(n_values):
-        for s in range(h * (m + 1) + 1, (h + 1) * (m + 1)):
-            weights[s] *= weights[s - 1] * inverse[s - h * (m + 1)]
-    _multiply_all(weights, n_values - 1, m + 1, scratch.sums)
+        inverse = 1.0 / (scale * s)
+        for h in range(s * n_values, (s + 1) * n_values):
+            weights[h] *= weights[h - n_values] * inverse
+    _multiply_all(weights, n_values, m + 1, scratch.sums)
     _draw_numbers(weights, n_values, m, scratch.sums, numbers, rng)
     token = first
     for h in range(n_values):
@@ -80,24 +78,26 @@ def resample_cell(
 
 @kernel
 def _own_factors(urn: Urn, counts: Floats, rho: float, cell: int, m: int, weights: Floats) -> None:
-    """Fill row h of `weights` (n_values, m + 1) with 1 and the factors u_h(0), …, u_h(m - 1)."""
-    pattern, n_factors = urn.pattern_of[cell], urn.power.shape[0]
-    n_values, at, width = urn.n_values[pattern], urn.columns_at[pattern], m + 1
-    for h in range(n_values * width):
+    """Fill row 0 of `weights` (m + 1, n_values) with 1, row i + 1 with u_h(i) of all values h."""
+    pattern = urn.pattern_of[cell]
+    n_values, at = urn.n_values[pattern], urn.columns_at[pattern]
+    for h in range((m + 1) * n_values):
         weights[h] = 1.0
-    for f in range(n_factors):
+    for f in range(urn.power.shape[0]):
         n_uses, earlier = _uses(urn, cell, f)
-        for h in range(n_values):
-            entry = urn.address[cell, f] + urn.columns[at + f * n_values + h]
-            value, step = urn.alpha[entry] + rho * (counts[entry] + earlier), rho * n_uses
-            own = weights[h * width + 1 : (h + 1) * width]
-            for _ in range(abs(urn.power[f])):
-                if urn.power[f] > 0:
-                    for i in range(m):
-                        own[i] *= value + step * i
-                else:
-                    for i in range(m):
-                        own[i] /= value + step * i
+        base, power, is_straight = urn.address[cell, f], urn.power[f], urn.is_straight[pattern, f]
+        columns = urn.columns[at + f * n_values : at + (f + 1) * n_values]
+        for i in range(m):
+            of_all = weights[(i + 1) * n_values : (i + 2) * n_values]
+            more = rho * (earlier + i * n_uses)
+            if is_straight:
+                multiply(urn.alpha[base:], counts[base:], rho, more, power, n_values, of_all)
+                continue
+            for h in range(n_values):
+                entry = base + columns[h]
+                value = urn.alpha[entry] + rho * counts[entry] + more
+                for _ in range(abs(power)):
+                    of_all[h] *= value if power > 0 else 1.0 / value
 
 
 @kernel
@@ -113,30 +113,33 @@ def _uses(urn: Urn, cell: int, f: int) -> tuple[int, int]:
 
 
 @kernel
-def _scale(factors: Floats, n_values: int, width: int) -> float:
+def _scale(factors: Floats, n_values: int, m: int) -> float:
     """Return about the geometric mean of the factors of the value that is largest at the end.
 
     Factors grow at most like a power of i, whose geometric mean is that of i = m / e.
     """
-    m, best, top = width - 1, 0, 0.0
+    best, top = 0, 0.0
     for h in range(n_values):
-        if factors[h * width + 1] > 0.0 and factors[h * width + m] > top:
-            best, top = h, factors[h * width + m]
-    scale: float = factors[best * width + 1 + int(m / math.e)]
+        if factors[n_values + h] > 0.0 and factors[m * n_values + h] > top:
+            best, top = h, factors[m * n_values + h]
+    scale: float = factors[(1 + int(m / math.e)) * n_values + best]
     return scale
 
 
 @kernel
 def _multiply_all(weights: Floats, n_values: int, width: int, sums: Floats) -> None:
-    """Fill row h of `sums` with the product of the polynomials in rows 0 to h of `weights`."""
+    """Fill row h of `sums` with the product of the polynomials in columns 0 to h of `weights`, but
+    for the last.
+    """
     for s in range(width):
-        sums[s] = weights[s]
-    for h in range(1, n_values):
-        for n in range(width):
-            total = 0.0
-            for s in range(n + 1):
-                total += weights[h * width + s] * sums[(h - 1) * width + n - s]
-            sums[h * width + n] = total
+        sums[s] = weights[s * n_values]
+    for h in range(1, n_values - 1):
+        before, after = sums[(h - 1) * width : h * width], sums[h * width : (h + 1) * width]
+        after[:] = before  # by the weight of no token, 1
+        for s in range(1, width):
+            by, longer = weights[s * n_values + h], after[s:]
+            for n in range(width - s):
+                longer[n] += by * before[n]
 
 
 @kernel
@@ -155,7 +158,7 @@ def _draw_numbers(
         if left > 0:
             chances = sums[h * width : (h + 1) * width]
             for s in range(left + 1):
-                chances[s] = weights[h * width + s] * sums[(h - 1) * width + left - s]
+                chances[s] = weights[s * n_values + h] * sums[(h - 1) * width + left - s]
             numbers[h] = draw(chances, left + 1, sum_of(chances, left + 1), rng)
         left -= numbers[h]
     numbers[0] = left

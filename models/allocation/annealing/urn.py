@@ -133,24 +133,30 @@ def factors(urn: Urn, counts: Floats, rho: float, cell: int, weights: Floats) ->
         weights[h] = 1.0
     for f in range(urn.power.shape[0]):
         base = urn.address[cell, f]
-        multiply(urn.alpha[base:], counts[base:], rho, urn.power[f], n_values, weights)
+        multiply(urn.alpha[base:], counts[base:], rho, 0.0, urn.power[f], n_values, weights)
 
 
 @kernel
 def multiply(
-    alpha: Floats, counts: Floats, rho: float, power: int, n_values: int, weights: Floats
+    alpha: Floats,
+    counts: Floats,
+    rho: float,
+    more: float,
+    power: int,
+    n_values: int,
+    weights: Floats,
 ) -> None:
-    """Equivalent to `weights[:n_values] *= (alpha + rho * counts)[:n_values] ** power`."""
+    """Equivalent to `weights[:n_values] *= (alpha + rho * counts + more)[:n_values] ** power`."""
     if power == 1:
         for h in range(n_values):
-            weights[h] *= alpha[h] + rho * counts[h]
+            weights[h] *= alpha[h] + rho * counts[h] + more
         return
     if power == -1:
         for h in range(n_values):
-            weights[h] /= alpha[h] + rho * counts[h]
+            weights[h] /= alpha[h] + rho * counts[h] + more
         return
     for h in range(n_values):
-        value = alpha[h] + rho * counts[h]
+        value = alpha[h] + rho * counts[h] + more
         product = value
         for _ in range(abs(power) - 1):
             product *= value
