@@ -74,7 +74,7 @@ def test_the_sample_goes_from_articles_to_a_report_without_posix(tmp_path):
     for command in (
         ("download", "--source", "sample", "--output", "articles"),
         (*train, *few, "--run", "gibbs", "--model", "gibbs"),
-        (*train, *few, "--run", "online"),
+        (*train, *few, "--run", "online", "--model", "online"),
         ("evaluate", "gibbs"),
         ("report", "gibbs", "online"),
         ("convert", "runs/gibbs/corpus", "texts", "--to", "text"),

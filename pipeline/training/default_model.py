@@ -87,7 +87,7 @@ def memory_bytes() -> int:
     limits = [psutil.virtual_memory().total]
     for path in CGROUP_LIMITS:
         try:
-            limits.append(int(path.read_text()))
+            limits.append(int(path.read_text("utf-8")))
         except (OSError, ValueError):  # not there, or "max"
             continue
     return min(limits)
