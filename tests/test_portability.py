@@ -84,5 +84,5 @@ def test_the_sample_goes_from_articles_to_a_report_without_posix(tmp_path):
     assert (tmp_path / "report.html").stat().st_size > 100_000
     here = [sys.executable, "-m", "pipeline", *train, *few, "--run", "here"]
     subprocess.run(here, cwd=tmp_path, check=True)
-    topics = [(tmp_path / "runs" / run / "topics.txt").read_bytes() for run in ("online", "here")]
+    topics = [(tmp_path / "runs" / run / "topics.txt").read_bytes() for run in ("gibbs", "here")]
     assert topics[0] == topics[1]
