@@ -19,13 +19,14 @@ import numpy as np
 
 from models.allocation.annealing.token_moves import draw, sum_of
 from models.allocation.annealing.urn import Urn, count, multiply
-from models.arrays import Floats, Ints32
+from models.arrays import Bools, Floats, Ints, Ints32
 from models.kernel import kernel
 
 MAX_CELL = 64  # Tokens of a cell that is resampled in one step at most
+MAX_WEIGHTS = 1 << 16  # Joint values times numbers of tokens of such a cell at most
 
 
-class WholeCells(NamedTuple):
+class CellScratch(NamedTuple):
     """Scratch for the largest cell that is resampled in one step."""
 
     numbers: Ints32  # (most joint values,)
@@ -33,15 +34,32 @@ class WholeCells(NamedTuple):
     sums: Floats  # As many, values by numbers
 
 
-def whole_cells_for(urn: Urn) -> WholeCells:
-    """Return scratch for all cells."""
-    n_tokens, n_values = np.diff(urn.cell_start), int(urn.n_values.max())
-    width = int(n_tokens[n_tokens <= MAX_CELL].max(initial=0)) + 1
-    return WholeCells(
-        numbers=np.zeros(n_values, dtype=np.int32),
-        weights=np.zeros(n_values * width),
-        sums=np.zeros(n_values * width),
+def whole_cells(urn: Urn) -> Bools:
+    """Return which cells are resampled in one step: (n_cells,)."""
+    n_tokens = np.diff(urn.cell_start)
+    is_small = (n_tokens <= MAX_CELL) & (_n_weights(urn) <= MAX_WEIGHTS)
+    whole: Bools = is_small & (n_tokens > 1) & urn.is_own[urn.pattern_of]
+    return whole
+
+
+def cell_scratch(urn: Urn, is_whole: Bools) -> CellScratch:
+    """Return scratch for all cells that are resampled in one step."""
+    n_weights = int(_n_weights(urn)[is_whole].max(initial=0))
+    return CellScratch(
+        numbers=np.zeros(int(urn.n_values.max()), dtype=np.int32),
+        weights=np.zeros(n_weights),
+        sums=np.zeros(n_weights),
     )
+
+
+def scratch_bytes() -> int:
+    """Return the memory that scratch takes, at most."""
+    return 16 * MAX_WEIGHTS
+
+
+def _n_weights(urn: Urn) -> Ints:
+    n_weights: Ints = urn.n_values[urn.pattern_of] * (np.diff(urn.cell_start) + 1)
+    return n_weights
 
 
 @kernel
@@ -51,10 +69,10 @@ def resample_cell(
     values: Ints32,
     rho: float,
     cell: int,
-    scratch: WholeCells,
+    scratch: CellScratch,
     rng: np.random.Generator,
 ) -> None:
-    """Resample all tokens of a cell of at most `MAX_CELL`. Changes `counts` and `values`."""
+    """Resample all tokens of a cell of `whole_cells`. Changes `counts` and `values`."""
     n_values, first = urn.n_values[urn.pattern_of[cell]], urn.cell_start[cell]
     m, numbers, weights = urn.cell_start[cell + 1] - first, scratch.numbers, scratch.weights
     for token in range(first, first + m):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.allocation.annealing.cell_moves import scratch_bytes
 from models.allocation.annealing.fiber_moves import products_bytes
 from models.allocation.annealing.sweep import Moves, Scratch, scratch_for, sweep
 from models.allocation.annealing.token_moves import draw_independent
@@ -49,7 +50,7 @@ def population_bytes(plan: InferencePlan, n_particles: int) -> int:
     """Return the memory that a population takes, and blocks and fibers, at most."""
     n_tokens = plan.observed.n_tokens
     n_blocks = 1 + sum(table.n_uses for table in plan.dynamic)
-    shared = n_tokens * (12 + 4 * n_blocks) + products_bytes(plan)
+    shared = n_tokens * (12 + 4 * n_blocks) + products_bytes(plan) + scratch_bytes()
     return n_particles * (8 * plan.n_state + 4 * n_tokens + 28) + shared
 
 

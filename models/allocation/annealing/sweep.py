@@ -6,10 +6,10 @@ import numpy as np
 
 from models.allocation.annealing.block_moves import Blocks, blocks_of, move_block
 from models.allocation.annealing.cell_moves import (
-    MAX_CELL,
-    WholeCells,
+    CellScratch,
+    cell_scratch,
     resample_cell,
-    whole_cells_for,
+    whole_cells,
 )
 from models.allocation.annealing.fiber_moves import (
     Fibers,
@@ -21,7 +21,7 @@ from models.allocation.annealing.fiber_moves import (
 from models.allocation.annealing.token_moves import resample_tokens, split_cell
 from models.allocation.annealing.urn import Urn
 from models.allocation.inference_plan import InferencePlan
-from models.arrays import Floats, Ints32
+from models.arrays import Bools, Floats, Ints32
 from models.kernel import kernel
 
 EVERY = 4  # Sweeps in which each block is visited once
@@ -30,6 +30,7 @@ EVERY = 4  # Sweeps in which each block is visited once
 class Moves(NamedTuple):
     """Sets of cells and of tokens that are moved at once."""
 
+    is_whole: Bools  # (n_cells,), cells that are resampled in one step
     fibers: Fibers
     blocks: Blocks
 
@@ -39,15 +40,15 @@ class Scratch(NamedTuple):
 
     weights: Floats  # (most joint values or tokens of a cell + 1,)
     later: Floats
-    cells: WholeCells
+    cells: CellScratch
     chosen: Ints32  # (T,)
     spare: Ints32  # (T,)
     products: Products
 
 
 def moves_of(plan: InferencePlan, urn: Urn) -> Moves:
-    """Return fibers and blocks."""
-    return Moves(fibers_of(plan, urn), blocks_of(plan))
+    """Return cells, fibers and blocks."""
+    return Moves(whole_cells(urn), fibers_of(plan, urn), blocks_of(plan))
 
 
 def scratch_for(urn: Urn, moves: Moves) -> Scratch:
@@ -57,7 +58,7 @@ def scratch_for(urn: Urn, moves: Moves) -> Scratch:
     return Scratch(
         weights=np.zeros(most),
         later=np.zeros(most),
-        cells=whole_cells_for(urn),
+        cells=cell_scratch(urn, moves.is_whole),
         chosen=np.zeros(n_tokens, dtype=np.int32),
         spare=np.zeros(n_tokens, dtype=np.int32),
         products=products_for(urn, moves.fibers),
@@ -82,7 +83,7 @@ def sweep(
     for part in range(3):
         which = 2 - part if is_reverse else part
         if which == 0:
-            _visit_cells(urn, scratch, counts, values, rho, is_reverse, rng)
+            _visit_cells(urn, moves.is_whole, scratch, counts, values, rho, is_reverse, rng)
         elif which == 1:
             n_fibers = moves.fibers.start.shape[0] - 1
             for n in range(n_fibers):
@@ -100,6 +101,7 @@ def sweep(
 @kernel
 def _visit_cells(
     urn: Urn,
+    is_whole: Bools,
     scratch: Scratch,
     counts: Floats,
     values: Ints32,
@@ -107,12 +109,14 @@ def _visit_cells(
     is_reverse: bool,
     rng: np.random.Generator,
 ) -> None:
-    """Resample tokens of each cell one by one, and divide those with one of two values."""
+    """Resample all tokens of each cell: in one step, or one by one where that is impossible, and
+    then also divide those with one of two values between these.
+    """
     n_cells, weights = urn.pattern_of.shape[0], scratch.weights
     for c in range(n_cells):
         cell = n_cells - 1 - c if is_reverse else c
         n_tokens = int(urn.cell_start[cell + 1] - urn.cell_start[cell])
-        if 1 < n_tokens <= MAX_CELL and urn.is_own[urn.pattern_of[cell]]:
+        if is_whole[cell]:
             resample_cell(urn, counts, values, rho, cell, scratch.cells, rng)
             continue
         if n_tokens > 1 and is_reverse:

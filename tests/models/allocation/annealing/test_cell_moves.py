@@ -5,7 +5,13 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import chisquare
 
-from models.allocation.annealing.cell_moves import MAX_CELL, resample_cell, whole_cells_for
+from models.allocation.annealing import cell_moves
+from models.allocation.annealing.cell_moves import (
+    MAX_CELL,
+    cell_scratch,
+    resample_cell,
+    whole_cells,
+)
 from models.allocation.annealing.urn import count, factor, log_probability, urn_of
 from models.allocation.cell_counts import CellCounts
 from models.allocation.inference_plan import plan_of
@@ -58,7 +64,7 @@ def test_a_cell_is_drawn_from_its_conditional(model, X, cell, rho):
         counts = filled(urn, values)
         key = counts.tobytes()
         expected[key] = expected.get(key, 0.0) + np.exp(log_probability(urn, counts, rho))
-    seen, scratch = dict.fromkeys(expected, 0), whole_cells_for(urn)
+    seen, scratch = dict.fromkeys(expected, 0), cell_scratch(urn, whole_cells(urn))
     for _ in range(4000):
         resample_cell(urn, counts, values, rho, cell, scratch, rng)
         seen[counts.tobytes()] += 1
@@ -87,8 +93,27 @@ def test_large_cells_of_tensors_are_within_the_range_of_numbers(order, a):
     s = np.arange(m + 1)
     log_share = logs[0] + logs[1, ::-1] - gammaln(s + 1) - gammaln(m - s + 1)
     share = np.exp(log_share - np.logaddexp.reduce(log_share))
-    found, scratch, rng = np.zeros(m + 1), whole_cells_for(urn), np.random.default_rng(1)
+    found, scratch, rng = (
+        np.zeros(m + 1),
+        cell_scratch(urn, whole_cells(urn)),
+        np.random.default_rng(1),
+    )
     for _ in range(1000):
         resample_cell(urn, counts, values, 1.0, 0, scratch, rng)
         found[(values[:m] == 0).sum()] += 1
     check(found, share)
+
+
+def test_cells_that_are_moved_token_by_token(monkeypatch):
+    """Single tokens, large cells, many joint values, and values that share their factors."""
+    data = np.array([[1, 2, MAX_CELL], [MAX_CELL + 1, 0, 3]])
+    assert whole_cells(urn_for(AllocationModel.nmf(2, 3, 4), data)).tolist() == [
+        *(False, True, True),
+        *(False, True),
+    ]
+    monkeypatch.setattr(cell_moves, "MAX_WEIGHTS", 12)
+    urn = urn_for(AllocationModel.nmf(2, 3, 4), data)
+    is_whole = whole_cells(urn)
+    assert is_whole.tolist() == [False, True, False, False, False]
+    assert len(cell_scratch(urn, is_whole).weights) == 12
+    assert not whole_cells(urn_for(AllocationModel.tucker((2, 3), (2, 2)), data)).any()
