@@ -37,11 +37,6 @@ class CountsInMemory(Input):
         """SHA-256 of the counts, their words and ids."""
         return self.held.content_hash
 
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of memory of the numbers."""
-        return int(self.held.counts.data.nbytes)
-
     def corpus(self) -> Corpus:
         """Return the counts."""
         return self.held

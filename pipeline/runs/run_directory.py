@@ -32,6 +32,7 @@ from corpora.tokens.store import describe
 from pipeline.errors import UsageError
 from pipeline.setting_sources import as_table, from_table, read_table
 from pipeline.settings import TrainSettings
+from pipeline.settings.field import BEST_MODEL, STREAMED_MODEL
 from pipeline.text.inputs import COLUMNS, input_changed
 from pipeline.text.settings import text_settings
 from pipeline.text.text_store import PREFIX
@@ -233,9 +234,19 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
 
 
 def settings_begun(settings: TrainSettings) -> TrainSettings | None:
-    """Return the settings of the run that is named, if it exists."""
-    run = RunDirectory(Path(settings.runs) / settings.run)
-    return run.settings() if settings.run and run.exists else None
+    """Return the settings of the run that `settings` would go on with, by whatever model.
+
+    None if there is none. It is the run that they name, or else the one of the first model whose
+    run has the same settings otherwise.
+    """
+    if settings.run:
+        run = RunDirectory(Path(settings.runs) / settings.run)
+        return run.settings() if run.exists else None
+    for model in (BEST_MODEL, STREAMED_MODEL):
+        run, begun = open_run(replace(settings, model=model), {})
+        if run.exists:
+            return begun
+    return None
 
 
 def find_run(runs: str, name: str) -> RunDirectory:

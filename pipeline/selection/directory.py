@@ -24,6 +24,7 @@ from pipeline.errors import UsageError
 from pipeline.runs.run_directory import NOT_IDENTITY, SAMPLE_STORE, RunDirectory
 from pipeline.setting_sources import as_table, from_table, read_table
 from pipeline.settings import TrainSettings
+from pipeline.settings.field import BEST_MODEL, STREAMED_MODEL
 from pipeline.training.trainers import decided_eta, eta_as_begun
 
 SETTINGS = "settings.toml"
@@ -144,10 +145,18 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
     return SelectDirectory(path, replace(asked, seed=_first_seed(asked.seed, n_seeds)))
 
 
-def settings_begun(training: TrainSettings, name: str) -> TrainSettings | None:
-    """Return the settings that the runs of the selection of that name share, if it was begun."""
-    path = Path(training.runs) / f"select-{name}"
-    return _settings_in(path) if name and (path / SETTINGS).exists() else None
+def settings_begun(training: TrainSettings, name: str, n_seeds: int) -> TrainSettings | None:
+    """Return what the runs of the selection share that `training` would go on with, by whatever
+    model; None if there is none.
+    """
+    if name:
+        path = Path(training.runs) / f"select-{name}"
+        return _settings_in(path) if (path / SETTINGS).exists() else None
+    for model in (BEST_MODEL, STREAMED_MODEL):
+        found = open_selection(replace(training, model=model), name, n_seeds)
+        if found.run_with_corpus() is not None:
+            return found.training
+    return None
 
 
 def _first_seed(seed: int | None, n_seeds: int) -> int:

@@ -5,6 +5,7 @@ import logging
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,7 +36,7 @@ from pipeline.selection.scores import (
     scored_part,
 )
 from pipeline.setting_sources import check_least
-from pipeline.settings import SelectSettings, TrainSettings
+from pipeline.settings import AUTO, SelectSettings, TrainSettings
 from pipeline.text.inputs import NamedInput, decide_input, texts_store
 from pipeline.training.default_model import decide_model
 from pipeline.training.train import train
@@ -60,8 +61,12 @@ def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
     index = ReferenceIndex.open(settings.reference) if settings.reference else None
     training, named = decide_input(training)
     n_threads = effective_n_jobs(training.threads)
-    begun = settings_begun(training, settings.name)
-    training = decide_model(training, named, begun, n_at_once=n_threads)
+    if training.model == AUTO:
+        begun = settings_begun(training, settings.name, settings.seeds)
+        n_at_once = min(n_threads, len(numbers) * settings.seeds)
+        # A whole run is one task of a cluster, so that any model can be trained there.
+        decided = decide_model(replace(training, cluster=""), named, begun, n_at_once)
+        training = replace(training, model=decided.model)
     selection = open_selection(training, settings.name, settings.seeds)
     if named is not None and not selection.has_known(named.about):
         logger.warning(

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from corpora import ArticleStore
+from corpora.inputs.matrices import CountsInMemory
 from pipeline.settings import AUTO, TrainSettings
 from pipeline.settings.field import BEST_MODEL, LDA_MODELS, STREAMED_MODEL
 from pipeline.text.inputs import NamedInput
@@ -18,9 +19,10 @@ from pipeline.text.inputs import NamedInput
 logger = logging.getLogger(__name__)
 
 MEMORY_SHARE = 0.5  # Share of the memory that sampling may take
+BYTES_A_TOKEN = 12  # Bytes of memory that sampling takes, at most
 BYTES_A_BYTE, BYTES_A_BYTE_OF_COUNTS = 3, 6
-"""Bytes of memory for each byte of an input on disk, at most: sampling takes up to 12 bytes a
-token, which has some 6 bytes of compressed text in a shard, and 2 in compressed counts."""
+"""Bytes of memory for each byte of an input on disk: a token has some 6 bytes of compressed text in
+a shard, and 2 in compressed counts, where these are small numbers."""
 CGROUP_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -48,7 +50,8 @@ def decide_model(
         available = memory_bytes()
         fits = needed <= MEMORY_SHARE * available
         model = BEST_MODEL if fits else STREAMED_MODEL
-        of_memory = f"at most {needed / 1e9:,.1f} of {available / 1e9:,.1f} GB of memory"
+        size = f"{needed / 1e9:,.1f}" if needed >= 1e8 else "less than 0.1"
+        of_memory = f"an estimated {size} of {available / 1e9:,.1f} GB of memory"
         reason = f"the best topics, in {of_memory}"
         if not fits:
             reason = f"{BEST_MODEL} takes {of_memory}, which may not fit"
@@ -72,7 +75,9 @@ def choose_model(settings: TrainSettings) -> tuple[str, str]:
 
 
 def sampling_bytes(settings: TrainSettings, named: NamedInput | None) -> int:
-    """Return the memory that sampling may take, by the size of the input on disk."""
+    """Return the memory that sampling takes, by the tokens in memory or the size on disk."""
+    if named is not None and isinstance(named.found, CountsInMemory):
+        return BYTES_A_TOKEN * named.found.held.n_tokens
     if named is not None:
         factor = BYTES_A_BYTE_OF_COUNTS if named.kind == "counts" else BYTES_A_BYTE
         return factor * named.found.n_bytes

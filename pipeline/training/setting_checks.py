@@ -54,7 +54,7 @@ def _check_model(settings: TrainSettings) -> None:
         if models and settings.model not in models and value not in harmless:
             raise UsageError(
                 f"--{each.name.replace('_', '-')} is for --model {' or '.join(models)}, not "
-                f"{settings.model}: leave it out"
+                f"{settings.model}: leave it out, or take --model {models[0]}"
             )
     spec = spec_of(settings)
     _check_trainer(settings, spec)

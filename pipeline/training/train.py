@@ -34,7 +34,7 @@ from pipeline.runs.run_directory import (
 )
 from pipeline.runs.topic_rows import format_topics, topic_rows
 from pipeline.setting_sources import as_table
-from pipeline.settings import DownloadSettings, TrainSettings
+from pipeline.settings import AUTO, DownloadSettings, TrainSettings
 from pipeline.text.documents import (
     decide_documents,
     make_corpus,
@@ -104,7 +104,8 @@ def train(
     compiled_before = seconds_compiling()
     if named is None:
         settings, named = decide_input(settings)
-    settings = decide_model(settings, named, settings_begun(settings))
+    if settings.model == AUTO:
+        settings = decide_model(settings, named, settings_begun(settings))
     run, settings = open_run(settings, given)
     is_done = run.model_path.exists()
     if is_done:

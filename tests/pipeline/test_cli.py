@@ -178,7 +178,7 @@ WITHOUT_NUMBA = {
     "download --export x.jsonl": "writing the articles of articles to x.jsonl",
 }
 FIRST_LINES = WITHOUT_NUMBA | {
-    "train --topics 3 --articles articles": "--model gibbs: the best topics, in at most 0.0 of ",
+    "train --topics 3 --articles articles": "--model gibbs: the best topics, in an estimated ",
     "train --model online --topics 3 --articles articles": "run online-3: 3 topics by --model "
     "online from the articles in articles",
     "train --run tiny": "run tiny is done: nothing left to train",

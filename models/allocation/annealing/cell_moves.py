@@ -9,7 +9,8 @@ proportional to
 where u_h(i) is the factor of a token that joins i others. Sums over values are polynomial products.
 They are kept for each value, and the s_h are drawn backwards: an exact draw, in time proportional
 to the number of values and the squared number of tokens. Factors are divided by a number of their
-size; numbers of tokens whose weight underflows all the same are as good as impossible.
+size; numbers of tokens whose weight underflows all the same are as good as impossible. Where all of
+them do, under extreme priors, tokens are resampled one by one, which other cells alone decide.
 """
 
 import math
@@ -17,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.allocation.annealing.token_moves import draw, sum_of
+from models.allocation.annealing.token_moves import draw, resample_tokens, sum_of
 from models.allocation.annealing.urn import Urn, count, multiply
 from models.arrays import Bools, Floats, Ints, Ints32
 from models.kernel import kernel
@@ -45,8 +46,9 @@ def whole_cells(urn: Urn) -> Bools:
 def cell_scratch(urn: Urn, is_whole: Bools) -> CellScratch:
     """Return scratch for all cells that are resampled in one step."""
     n_weights = int(_n_weights(urn)[is_whole].max(initial=0))
+    n_values = int(urn.n_values[urn.pattern_of][is_whole].max(initial=0))
     return CellScratch(
-        numbers=np.zeros(int(urn.n_values.max()), dtype=np.int32),
+        numbers=np.zeros(n_values, dtype=np.int32),
         weights=np.zeros(n_weights),
         sums=np.zeros(n_weights),
     )
@@ -84,7 +86,11 @@ def resample_cell(
         for h in range(s * n_values, (s + 1) * n_values):
             weights[h] *= weights[h - n_values] * inverse
     _multiply_all(weights, n_values, m + 1, scratch.sums)
-    _draw_numbers(weights, n_values, m, scratch.sums, numbers, rng)
+    if not _draw_numbers(weights, n_values, m, scratch.sums, numbers, rng):
+        for token in range(first, first + m):
+            count(urn, counts, cell, values[token], 1.0)
+        resample_tokens(urn, counts, values, rho, cell, m, weights, rng)
+        return
     token = first
     for h in range(n_values):
         if numbers[h] > 0:
@@ -168,8 +174,11 @@ def _draw_numbers(
     sums: Floats,
     numbers: Ints32,
     rng: np.random.Generator,
-) -> None:
-    """Draw how many of m tokens have each value, the last value first. Overwrites `sums`."""
+) -> bool:
+    """Draw how many of m tokens have each value, the last value first. Overwrites `sums`.
+
+    Returns False if the weights are beyond the range of floating-point numbers.
+    """
     left, width = m, m + 1
     for h in range(n_values - 1, 0, -1):
         numbers[h] = 0
@@ -177,6 +186,10 @@ def _draw_numbers(
             chances = sums[h * width : (h + 1) * width]
             for s in range(left + 1):
                 chances[s] = weights[s * n_values + h] * sums[(h - 1) * width + left - s]
-            numbers[h] = draw(chances, left + 1, sum_of(chances, left + 1), rng)
+            total = sum_of(chances, left + 1)
+            if not 0.0 < total < np.inf:
+                return False
+            numbers[h] = draw(chances, left + 1, total, rng)
         left -= numbers[h]
     numbers[0] = left
+    return True

@@ -4,11 +4,15 @@ import json
 from types import SimpleNamespace
 from unittest import mock
 
+import numpy as np
 import pytest
+from scipy import sparse
 
 from corpora.inputs import find_input
+from corpora.inputs.matrices import CountsInMemory, corpus_of
 from pipeline.runs.run_directory import RunDirectory
-from pipeline.settings import TrainSettings
+from pipeline.selection import select as select_module
+from pipeline.settings import SelectSettings, TrainSettings
 from pipeline.text.inputs import NamedInput
 from pipeline.training import default_model
 from pipeline.training.default_model import decide_model, memory_bytes, sampling_bytes
@@ -53,8 +57,8 @@ def test_one_line_says_which_and_why(caplog):
     decided(model="gibbs")
     of_memory = "of 2.0 GB of memory"
     reasons = (
-        f"gibbs: the best topics, in at most 0.6 {of_memory}",
-        f"online: gibbs takes at most 6.0 {of_memory}, which may not fit",
+        f"gibbs: the best topics, in an estimated 0.6 {of_memory}",
+        f"online: gibbs takes an estimated 6.0 {of_memory}, which may not fit",
         "online: it has --staleness",
     )
     assert caplog.messages == [f"--model {each}; name a --model to fix it" for each in reasons]
@@ -69,6 +73,37 @@ def test_a_run_that_was_begun_keeps_its_model(tiny):
     settings = RunDirectory(tiny / "runs" / "old").settings()
     assert decide_model(TrainSettings(), begun=settings).model == "online"
     assert decide_model(TrainSettings(model="gibbs"), begun=settings).model == "gibbs"
+
+
+@pytest.mark.parametrize("model", ["online", "gibbs"])
+def test_so_does_one_without_a_name(tiny, model):
+    begun = call("train", "--model", model, *MADE_UP, "--json", cwd=tiny).result
+    again = call("train", *MADE_UP, cwd=tiny).succeeded()
+    assert f"run {begun['run']} is done" in again.err
+    assert begun["run"] == f"{model}-3"
+    other = call("train", *MADE_UP, "--no-below", "2", cwd=tiny).succeeded()
+    assert "--model gibbs: the best topics, in an estimated less than 0.1 of " in other.err
+
+
+def test_select_goes_on_with_a_selection_and_takes_any_model_on_a_cluster(tiny, caplog):
+    few = (*MADE_UP[:2], *MADE_UP[4:], "--topics", "2,3", "--max-passes", 2)
+    call("select", "--model", "online", *few, cwd=tiny).succeeded()
+    again = call("select", *few, cwd=tiny).succeeded()
+    assert "2 of 2 runs are done" in again.err
+    training = TrainSettings(articles=str(tiny / "articles"), runs=str(tiny), cluster="local:2")
+    with (
+        mock.patch.object(select_module, "open_selection", side_effect=KeyError) as opened,
+        pytest.raises(KeyError),
+    ):
+        select_module.select(SelectSettings(topics="3"), training)
+    asked = opened.call_args.args[0]
+    assert (asked.model, asked.cluster) == ("gibbs", "local:2")
+
+
+def test_counts_in_memory_are_known():
+    counts = sparse.csr_array(np.array([[100_000, 0], [3, 20]]))
+    named = NamedInput(CountsInMemory.of(corpus_of(counts, ["ant", "bee"])), {})
+    assert sampling_bytes(TrainSettings(), named) == 12 * 100_023
 
 
 def test_sizes_on_disk(tmp_path):

@@ -117,3 +117,21 @@ def test_cells_that_are_moved_token_by_token(monkeypatch):
     assert is_whole.tolist() == [False, True, False, False, False]
     assert len(cell_scratch(urn, is_whole).weights) == 12
     assert not whole_cells(urn_for(AllocationModel.tucker((2, 3), (2, 2)), data)).any()
+
+
+def test_an_impossible_value_is_not_drawn_where_all_weights_underflow():
+    """A cell of 64 tokens, all of a value that is nearly impossible beside 2 million elsewhere."""
+    model = AllocationModel.nmf(2, 2, 3)
+    prior = {name: np.ones(model.table_shape(name)) for name in model.parents}
+    prior["i"][1, 0], prior["i"][2, 0] = 1e-240, 0.0
+    model = AllocationModel(model.parents, model.cardinalities, model.visible, a=1.0, prior=prior)
+    urn = urn_for(model, np.array([[64, 0], [0, 2_000_000]]))
+    values = np.zeros(2_000_064, dtype=np.int32)
+    counts, scratch = np.zeros(len(urn.alpha)), cell_scratch(urn, whole_cells(urn))
+    count(urn, counts, 0, 0, 64.0)
+    count(urn, counts, 1, 0, 2e6)
+    before = counts.sum()
+    for _ in range(5):
+        resample_cell(urn, counts, values, 1.0, 0, scratch, np.random.default_rng(0))
+        assert not (values == 2).any()
+    assert counts.sum() == before
