@@ -16,6 +16,7 @@ from tests.pipeline.support import call
 @pytest.fixture
 def started(monkeypatch, tmp_path):
     commands = []
+    monkeypatch.setattr(background.os, "nice", lambda _: 0)  # or later tests would be slow
     monkeypatch.setenv(VARIABLE, "1")
     monkeypatch.setattr(background, "available_cores", lambda: 2)
     monkeypatch.setattr(background, "cache_folder", lambda: tmp_path)
