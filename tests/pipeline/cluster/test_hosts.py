@@ -12,7 +12,7 @@ from tests.pipeline.support import call, finish
 
 pytestmark = pytest.mark.slow
 
-COMMON = ("--seed", 1, "--threads", 1, "--test", 0.2)
+COMMON = ("--model", "online", "--seed", 1, "--threads", 1, "--test", 0.2)
 TRAIN = ("train", "--run", "x", "--topics", 4, "--max-passes", 3, *COMMON)
 EVALUATE = ("evaluate", "x", "--method", "left-to-right-sequential", "--samples", 5, "--threads", 1)
 SELECT = ("select", "--topics", "3,5", "--name", "s", "--max-passes", 2, *COMMON)
