@@ -1,14 +1,15 @@
 """Annealed log marginals of real tables over ranks, and whether a known rank is found again.
 
-    python -m benchmarks.annealing_ranks letters --ranks 1 2 5 10 --a 1 --sweeps 8000 --seeds 1 2
+    python -m benchmarks.annealing_ranks letters --ranks 1 2 5 10 --a 1 --sweeps 1000 --seeds 1 2
     python -m benchmarks.annealing_ranks letters --graph symmetric …
     python -m benchmarks.annealing_ranks abalone --ranks 1 3 5 --a 1 …
     python -m benchmarks.annealing_ranks parafac --ranks 1 5 10 --a 30 …
     python -m benchmarks.annealing_ranks known [--tables 20]
 
-Of each model and seed: the estimate with its standard error, the spread of its runs, seconds of one
-core, and VB's bound of ten starts, below which the truth cannot be. Two seeds that differ by more
-than their errors show that more sweeps are needed.
+Of each model and seed: the estimate with its standard error, the spread of its runs, how many
+searches found the best mode, seconds of one core, and VB's bound of ten starts, below which the
+truth cannot be. Two seeds that differ by more than their errors show that more searches or sweeps
+are needed.
 
 `known` draws tables of 1,000 tokens from NMF, with tables drawn from their priors, and scores the
 ranks from 1 to two above the true one. Annealed back from the true allocation, the upper bound of
@@ -62,7 +63,7 @@ def print_ranks(X: CellCounts, given: argparse.Namespace, settings: dict[str, An
         else (lambda rank, a: AllocationModel.cp(X.shape, rank, a))
     )
     print(f"{X.n_tokens:,} tokens in {len(X.counts):,} cells; {settings}")
-    print("rank seed log marginal ±     spread      bound  seconds")
+    print("rank seed log marginal ±     spread mode found      bound  seconds")
     for rank in given.ranks:
         model = model_of(rank, given.a)
         bound = log_marginal(model, X, "vb", n_repeats=10, random_state=0).log_marginal
@@ -71,7 +72,8 @@ def print_ranks(X: CellCounts, given: argparse.Namespace, settings: dict[str, An
             found = log_marginal(model, X, "annealed", random_state=seed, **settings)
             seconds = time.process_time() - started
             line = f"{rank:4d} {seed:4d} {found.log_marginal:12.2f} {found.standard_error:5.2f} "
-            print(f"{line}{found.spread:6.2f} {bound:10.2f} {seconds:8.1f}", flush=True)
+            line += f"{found.spread:6.2f} {found.n_found:3d} of {found.n_modes:3d} {bound:10.2f}"
+            print(f"{line} {seconds:8.1f}", flush=True)
 
 
 def print_known(n_tables: int, settings: dict[str, Any]) -> None:
@@ -105,12 +107,14 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 3, 5, 10])
     parser.add_argument("--a", type=float, default=1.0)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--sweeps", type=int, default=4000)
+    parser.add_argument("--modes", type=int, default=16)
+    parser.add_argument("--sweeps", type=int, default=1000)
     parser.add_argument("--chains", type=int, default=4)
     parser.add_argument("--runs", type=int, default=6)
     parser.add_argument("--tables", type=int, default=20)
     given = parser.parse_args()
-    settings = {"n_sweeps": given.sweeps, "n_particles": given.chains, "n_repeats": given.runs}
+    settings = {"n_modes": given.modes, "n_sweeps": given.sweeps}
+    settings |= {"n_particles": given.chains, "n_repeats": given.runs}
     if given.table == "known":
         print_known(given.tables, settings)
     else:

@@ -1,13 +1,18 @@
 """The marginal likelihood by annealing whole allocations, and brackets of it.
 
-Tokens are independent at first, with the prior's mean tables, and reinforce each other more and
-more (`models.allocation.annealing.urn`): a path of models whose pseudo-counts shrink from infinity
-to the prior's, along which clusters form while tokens still move. Annealed importance sampling
-(Neal 2001) with resampling (Del Moral, Doucet & Jasra 2006) is unbiased for the probability.
+Tokens are independent at first, and reinforce each other more and more along a path of models
+(`models.allocation.annealing.path`). Annealed importance sampling (Neal 2001) with resampling (Del
+Moral, Doucet & Jasra 2006) is unbiased for the probability.
+
+Paths begin at modes of the posterior, which searches find (`evaluation.allocation.modes`): chains
+then vary by nats where those from the prior's mean vary by tens. What no search has found is most
+likely missed: more searches can only raise an estimate, but for its error. From the prior's mean,
+with `n_modes=0`, clusters form on the way, and chains are trapped at random.
 
 Hidden values have no names: where the prior is flat, each allocation has K! copies with the values
-of a hidden index renamed. Independent tokens fall on all copies alike, and the sum is over all of
-them, so nothing is to be corrected, although a chain sees one.
+of a hidden index renamed. From the prior's mean tokens fall on all copies alike, and nothing is to
+be corrected, although a chain sees one. From modes, labels are drawn again at the end
+(`models.allocation.annealing.relabelling`).
 
 Annealed the other way, from an exact draw of the posterior, the mean of the reciprocal weights is
 the reciprocal of the probability (Grosse, Ghahramani & Adams 2015): a stochastic upper bound.
@@ -15,24 +20,25 @@ the reciprocal of the probability (Grosse, Ghahramani & Adams 2015): a stochasti
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
+from evaluation.allocation.modes import RESAMPLE_BELOW, distinct, find_modes, modes_bytes
 from evaluation.allocation.simulate import draw
 from evaluation.arrays import Floats, Ints32
 from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
-from models.allocation.annealing.path import N_FIRST, path_of
+from models.allocation.annealing.path import N_FIRST, follow, prior_path
 from models.allocation.annealing.population import (
+    Path,
     Population,
-    anneal,
     anneal_back,
     log_mean_weight,
     new_population,
     population_bytes,
-    start,
 )
+from models.allocation.annealing.relabelling import Relabelling
 from models.allocation.annealing.sweep import Moves, moves_of
 from models.allocation.annealing.token_moves import log_probability_independent
 from models.allocation.annealing.urn import Urn, count, urn_of
@@ -48,10 +54,9 @@ from models.seed import seed_from
 
 N_SWEEPS = 1000
 N_PARTICLES = 4
-RESAMPLE_BELOW = 0.5
-STEPS_A_CALL = 50  # Steps between two reports of progress, and between checks for an interrupt
+N_MODES = 8
 N_TIMES = 200  # Maximum number of steps that a path keeps
-PILOT, BACK = 1, 2  # Streams of random numbers
+PILOT, BACK, KEPT = 1, 2, 5  # Streams of random numbers
 
 
 @dataclass(frozen=True)
@@ -76,29 +81,6 @@ class MarginalBracket:
         return self.upper - self.lower.log_marginal
 
 
-@dataclass(frozen=True, eq=False)
-class _Annealing:
-    """Data laid down for the kernels, and the path."""
-
-    plan: InferencePlan
-    urn: Urn
-    moves: Moves
-    path: Floats
-    constant: float
-
-    @classmethod
-    def of(
-        cls, model: AllocationModel, observed: CellCounts, n_sweeps: int, seed: int
-    ) -> "_Annealing":
-        plan = plan_of(model, observed)
-        urn = urn_of(plan)
-        moves = moves_of(plan, urn)
-        weights = np.zeros(int(urn.n_values.max()))
-        constant = log_of_counts(model, observed) + log_probability_independent(urn, weights)
-        path = path_of(urn, moves, n_sweeps, np.random.default_rng([seed, 0, PILOT]))
-        return cls(plan, urn, moves, path, constant)
-
-
 def annealed(
     model: AllocationModel,
     observed: CellCounts,
@@ -106,21 +88,32 @@ def annealed(
     n_particles: int = N_PARTICLES,
     n_repeats: int = 10,
     n_sweeps: int = N_SWEEPS,
+    n_modes: int = N_MODES,
     max_memory: int = MAX_MEMORY,
     seed: int = 0,
     n_jobs: int | None = None,
     on_progress: Callable[[int], object] = lambda n_steps: None,  # noqa: ARG005
 ) -> MarginalEstimate:
-    """Estimate by runs of particles that are annealed in about `n_sweeps` steps.
+    """Estimate by runs of particles that are annealed in about `n_sweeps` steps, from the best of
+    the modes that `n_modes` searches find; with 0 from the prior's mean.
 
     `on_progress` is called with the steps taken since its last call, by any run. Raises
     TableMemoryError if the particles take more than `max_memory` bytes, or hidden indices have too
     many joint values to be listed; ValueError or TypeError if a setting is out of its range.
     """
-    estimate, _, _ = _forward(
-        model, observed, n_particles, n_repeats, n_sweeps, max_memory, seed, n_jobs, on_progress
+    runs = _Runs.of(
+        model,
+        observed,
+        n_particles=n_particles,
+        n_repeats=n_repeats,
+        n_sweeps=n_sweeps,
+        n_modes=n_modes,
+        max_memory=max_memory,
+        seed=seed,
+        n_jobs=n_jobs,
+        on_progress=on_progress,
     )
-    return estimate
+    return runs.forward(on_progress)[0]
 
 
 def bracket_marginal(
@@ -131,6 +124,7 @@ def bracket_marginal(
     n_particles: int = N_PARTICLES,
     n_repeats: int = 10,
     n_sweeps: int = N_SWEEPS,
+    n_modes: int = N_MODES,
     max_memory: int = MAX_MEMORY,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -144,23 +138,20 @@ def bracket_marginal(
     or X lacks an index of some token and has an allocation.
     """
     observed, seed = CellCounts.of(X, model), seed_from(random_state)
-    estimate, setup, ends = _forward(
-        model, observed, n_particles, n_repeats, n_sweeps, max_memory, seed, n_jobs, None
+    runs = _Runs.of(
+        model,
+        observed,
+        n_particles=n_particles,
+        n_repeats=n_repeats,
+        n_sweeps=n_sweeps,
+        n_modes=n_modes,
+        max_memory=max_memory,
+        seed=seed,
+        n_jobs=n_jobs,
     )
-    if allocation is not None:
-        ends = [_values_of(setup.plan, allocation)] * n_repeats
-    logs = np.zeros(n_repeats)
-
-    def work(first: int, last: int) -> None:
-        for n in range(first, last):
-            population = new_population(setup.urn, setup.moves, 1)
-            _fill(setup.urn, population, ends[n])
-            rng = np.random.default_rng([seed, n, BACK])
-            anneal_back(setup.urn, setup.moves, population, setup.path, rng)
-            logs[n] = population.log_weight[0]
-
-    for_blocks(work, n_repeats, 1, min(effective_n_jobs(n_jobs), n_repeats))
-    chains = setup.constant + logs
+    ends = None if allocation is None else [_values_of(runs.plan, allocation)] * n_repeats
+    estimate, found = runs.forward()
+    chains = runs.back(found if ends is None else ends)
     mean, error, _ = log_mean_of(-chains)
     return MarginalBracket(estimate, -mean, error, allocation is None, chains)
 
@@ -179,11 +170,17 @@ def certify_marginal(
 
 
 def check_annealing_memory(
-    plan: InferencePlan, n_particles: int, n_threads: int, n_repeats: int, max_memory: int
+    plan: InferencePlan,
+    n_particles: int,
+    n_threads: int,
+    n_repeats: int,
+    max_memory: int,
+    n_modes: int = 0,
 ) -> None:
     """Raise TableMemoryError if the runs of `annealed` take more than `max_memory` bytes."""
     needed = population_bytes(plan, max(n_particles, 1)) * n_threads
-    needed = max(needed, population_bytes(plan, N_FIRST))  # of the path, made before
+    searches = modes_bytes(plan, n_modes, max(n_particles, 1), n_threads)
+    needed = max(needed, population_bytes(plan, N_FIRST), searches)  # of paths, made before
     needed += n_repeats * (16 * N_TIMES + 4 * plan.observed.n_tokens)
     if needed > max_memory:
         raise TableMemoryError(
@@ -192,66 +189,158 @@ def check_annealing_memory(
         )
 
 
-def _forward(
-    model: AllocationModel,
-    observed: CellCounts,
-    n_particles: int,
-    n_repeats: int,
-    n_sweeps: int,
-    max_memory: int,
-    seed: int,
-    n_jobs: int | None,
-    on_progress: Callable[[int], object] | None,
-) -> tuple[MarginalEstimate, _Annealing, list[Ints32]]:
-    """Return the estimate, the setup, and the values of a particle of each run, drawn by weight."""
-    check_whole("n_particles", n_particles, 1)
-    check_whole("n_repeats", n_repeats, 1)
-    check_whole("n_sweeps", n_sweeps, 1)
-    n_threads = min(effective_n_jobs(n_jobs), n_repeats)
-    plan = plan_of(model, observed)
-    check_annealing_memory(plan, n_particles, n_threads, n_repeats, max_memory)
-    setup = _Annealing.of(model, observed, n_sweeps, seed)
-    n_steps = len(setup.path) - 1
-    times = np.unique(np.linspace(1, n_steps, min(N_TIMES, n_steps)).astype(np.int64))
-    repeats, variances = np.zeros((2, n_repeats))
-    effective = np.zeros((n_repeats, len(times)))
-    n_ancestors = np.zeros((n_repeats, len(times)), dtype=np.int64)
-    ends = [np.zeros(0, dtype=np.int32)] * n_repeats
+class _Start(NamedTuple):
+    """Where runs begin."""
 
-    def work(first: int, last: int) -> None:
-        for repeat in range(first, last):
-            rng = np.random.default_rng([seed, repeat])
-            population = new_population(setup.urn, setup.moves, n_particles)
-            record = np.zeros((n_steps, 2))
-            start(setup.urn, population, rng)
-            for step in range(0, n_steps, STEPS_A_CALL):
-                stop = min(step + STEPS_A_CALL, n_steps)
-                repeats[repeat] += anneal(
-                    setup.urn,
-                    setup.moves,
-                    population,
-                    setup.path,
-                    step,
-                    stop,
-                    RESAMPLE_BELOW,
-                    record,
-                    rng,
-                )
-                if on_progress is not None:
-                    on_progress(stop - step)
-            repeats[repeat] += log_mean_weight(population)
-            variances[repeat] = genealogy_variance(population.log_weight, population.founder)
-            effective[repeat], n_ancestors[repeat] = record[times - 1].T
-            weights = np.exp(population.log_weight - population.log_weight.max())
-            end = int(rng.choice(n_particles, p=weights / weights.sum()))
-            ends[repeat] = population.values[end].copy()
+    path: Path
+    constant: float  # Log-probability of the data there
 
-    for_blocks(work, n_repeats, 1, n_threads)
-    path = ParticlePath(times, effective, n_ancestors)
-    estimate = MarginalEstimate.of_repeats(
-        setup.constant + repeats, "annealed", observed.n_tokens, n_particles, path, variances
-    )
-    return estimate, setup, ends
+
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """Data laid down for the kernels, where runs begin, and their settings."""
+
+    plan: InferencePlan
+    urn: Urn
+    moves: Moves
+    starts: tuple[_Start, ...]
+    labels: Relabelling | None  # None if runs start from the prior's mean
+    modes: Floats  # (n_modes,), log marginal of what each search found
+    n_particles: int
+    n_repeats: int
+    seed: int
+    n_threads: int
+
+    @classmethod
+    def of(
+        cls,
+        model: AllocationModel,
+        observed: CellCounts,
+        *,
+        n_particles: int,
+        n_repeats: int,
+        n_sweeps: int,
+        n_modes: int,
+        max_memory: int,
+        seed: int,
+        n_jobs: int | None,
+        on_progress: Callable[[int], object] = lambda n_steps: None,  # noqa: ARG005
+    ) -> "_Runs":
+        """Find modes and paths. Raises what `annealed` does."""
+        check_whole("n_particles", n_particles, 1)
+        check_whole("n_repeats", n_repeats, 1)
+        check_whole("n_sweeps", n_sweeps, 1)
+        check_whole("n_modes", n_modes, 0)
+        n_threads = effective_n_jobs(n_jobs)
+        plan = plan_of(model, observed)
+        most = min(n_threads, max(n_repeats, n_modes))
+        check_annealing_memory(plan, n_particles, most, n_repeats, max_memory, n_modes)
+        urn = urn_of(plan)
+        moves = moves_of(plan, urn)
+        constant = log_of_counts(model, observed)
+        if urn.n_values.max() == 1 or not observed.n_tokens:
+            n_modes = 0  # there is nothing to be found
+        labels, levels = None, np.zeros(0)
+        if n_modes:
+            modes = find_modes(
+                plan,
+                urn,
+                moves,
+                constant,
+                n_modes=n_modes,
+                n_particles=n_particles,
+                n_sweeps=n_sweeps,
+                seed=seed,
+                n_threads=n_threads,
+                on_progress=on_progress,
+            )
+            levels = np.array([mode.log_marginal for mode in modes])
+            modes = distinct(plan, urn, modes, np.random.default_rng([seed, 0, KEPT]))
+            starts = tuple(_Start(mode.pilot.path, mode.constant) for mode in modes)
+            labels = Relabelling.of(plan, urn, [mode.mean for mode in modes])
+        else:
+            path = prior_path(urn, moves, n_sweeps, np.random.default_rng([seed, 0, PILOT]))
+            weights = np.zeros(int(urn.n_values.max()))
+            starts = (_Start(path, constant + log_probability_independent(urn, weights)),)
+        n_threads = min(n_threads, n_repeats)
+        return cls(
+            plan, urn, moves, starts, labels, levels, n_particles, n_repeats, seed, n_threads
+        )
+
+    def forward(
+        self,
+        on_progress: Callable[[int], object] = lambda n_steps: None,  # noqa: ARG005
+    ) -> tuple[MarginalEstimate, list[Ints32]]:
+        """Return the estimate, and the values of a particle of each run, drawn by weight."""
+        n_steps = min(len(start.path.reinforcement) - 1 for start in self.starts)
+        times = np.unique(np.linspace(1, n_steps, min(N_TIMES, n_steps)).astype(np.int64))
+        repeats, variances = np.zeros((2, self.n_repeats))
+        effective = np.full((self.n_repeats, len(times)), np.inf)
+        n_ancestors = np.full(effective.shape, np.inf)
+        ends = [np.zeros(0, dtype=np.int32)] * self.n_repeats
+
+        def work(first: int, last: int) -> None:
+            for repeat in range(first, last):
+                rng = np.random.default_rng([self.seed, repeat])
+                logs, of_founders, particles = [], [], []
+                for mode in range(len(self.starts)):
+                    population, record, log = self._run(mode, rng, on_progress)
+                    logs.append(log)
+                    of_founders.append(
+                        genealogy_variance(population.log_weight, population.founder)
+                    )
+                    weights = np.exp(population.log_weight - population.log_weight.max())
+                    end = int(rng.choice(self.n_particles, p=weights / weights.sum()))
+                    particles.append(population.values[end].copy())
+                    at = np.round(times / n_steps * len(record)).astype(np.int64) - 1
+                    effective[repeat] = np.minimum(effective[repeat], record[at, 0])
+                    n_ancestors[repeat] = np.minimum(n_ancestors[repeat], record[at, 1])
+                repeats[repeat] = log_mean_of(np.array(logs)).log_mean
+                share = np.exp(logs - repeats[repeat]) / len(logs)
+                variances[repeat] = (share**2 * of_founders).sum()
+                chosen = 0 if len(logs) == 1 else int(rng.choice(len(logs), p=share / share.sum()))
+                ends[repeat] = particles[chosen]
+
+        for_blocks(work, self.n_repeats, 1, self.n_threads)
+        path = ParticlePath(times, effective, n_ancestors.astype(np.int64))
+        n_tokens = self.plan.observed.n_tokens
+        estimate = MarginalEstimate.of_repeats(
+            repeats, "annealed", n_tokens, self.n_particles, path, variances, self.modes
+        )
+        return estimate, ends
+
+    def _run(
+        self, mode: int, rng: np.random.Generator, on_progress: Callable[[int], object]
+    ) -> tuple[Population, Floats, float]:
+        """Return the particles at the end of a path, the record of their sizes, and the log of the
+        estimate.
+        """
+        path, constant = self.starts[mode]
+        population = new_population(self.urn, self.moves, self.n_particles)
+        log, record = follow(self.moves, population, path, RESAMPLE_BELOW, rng, on_progress)
+        if self.labels is not None:
+            for p, values in enumerate(population.values):
+                population.log_weight[p] += self.labels.log_weight(values, mode, rng)
+        return population, record, constant + (log + log_mean_weight(population))
+
+    def back(self, allocations: list[Ints32]) -> Floats:
+        """Return the logs of the weights of chains that go back from these joint values."""
+        logs = np.zeros(len(allocations))
+
+        def work(first: int, last: int) -> None:
+            for n in range(first, last):
+                rng = np.random.default_rng([self.seed, n, BACK])
+                mode, values = 0, allocations[n]
+                if self.labels is not None:
+                    mode, values, logs[n] = self.labels.draw(values, rng)
+                path, constant = self.starts[mode]
+                population = new_population(self.urn, self.moves, 1)
+                _fill(self.urn, population, values)
+                anneal_back(self.moves, population, path, rng)
+                logs[n] += constant + population.log_weight[0]
+
+        for_blocks(work, len(logs), 1, self.n_threads)
+        return logs
 
 
 def _values_of(plan: InferencePlan, allocation: CellCounts) -> Ints32:

@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from evaluation.allocation.annealed import N_PARTICLES, N_SWEEPS, annealed
+from evaluation.allocation.annealed import N_MODES, N_PARTICLES, N_SWEEPS, annealed
 from evaluation.allocation.exact import MAX_MEMORY, exact
 from evaluation.allocation.marginal_estimate import MarginalEstimate
 from evaluation.allocation.particles import by_particles
@@ -32,6 +32,7 @@ def log_marginal(
     n_particles: int | None = None,
     n_repeats: int = 10,
     n_sweeps: int = N_SWEEPS,
+    n_modes: int = N_MODES,
     resampling: str = "systematic",
     n_moves: int = 0,
     order: str = "random",
@@ -58,6 +59,10 @@ def log_marginal(
     n_sweeps : int
         For "annealed": steps of the path, each a sweep of all tokens of each particle. Where runs
         are nats apart, more sweeps are worth more than more particles or repeats.
+    n_modes : int
+        For "annealed": searches for modes of the posterior, from the best of which paths begin; 0
+        for paths from the prior's mean. Where the best mode was found by one search alone
+        (`MarginalEstimate.n_found`), there are most likely better ones.
     resampling : {"systematic", "stratified", "residual", "multinomial"}
     n_moves : int
         Processed tokens to rejuvenate after each token, by a Gibbs step given all others, which
@@ -95,17 +100,18 @@ def log_marginal(
     common: Any = {"n_particles": n_particles, "n_repeats": n_repeats, "max_memory": max_memory}
     common |= {"seed": seed, "n_jobs": n_jobs}
     if method == "annealed":
-        estimate = annealed(model, observed, n_sweeps=n_sweeps, **common)
+        estimate = annealed(model, observed, n_sweeps=n_sweeps, n_modes=n_modes, **common)
     else:
         of_particles: Any = {"resampling": resampling, "n_moves": n_moves, "order": order}
         estimate = by_particles(model, observed, method, **of_particles, **common)
     if estimate.is_unreliable:
         logger.warning(
-            "the logs of %d runs are %.1f nats apart (standard deviation): the estimate is most "
+            "the logs of %d runs are %.1f nats apart (standard deviation)%s: the estimate is most "
             "likely too low, by more than its standard error says; take more %s",
             n_repeats,
             estimate.spread,
-            "sweeps" if method == "annealed" else "moves",
+            ", and one search alone found the best mode" if estimate.n_found == 1 else "",
+            "sweeps or modes" if method == "annealed" else "moves",
         )
     return estimate
 

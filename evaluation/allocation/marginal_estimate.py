@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints
 
 LARGEST_ERROR = 0.5  # nats. Above it, the mean of the repeats hangs on the few that are largest.
+AS_GOOD = 4.0  # nats between modes that may be as good as each other, given errors of pilots
 MarginalDirection = Literal["exact", "unbiased", "lower bound"]
 PATH = "path/"  # begins the names of the arrays of a path
 
@@ -56,6 +57,9 @@ class MarginalEstimate:
     genealogy_error: float = field(default=math.nan, repr=False)
     """Standard error of `log_marginal` by the genealogy of the particles of each repeat, see
     `genealogy_variance`; of "annealed" only, else NaN."""
+    modes: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+    """(n_modes,), roughly the log marginal in each mode that a search found, the best first; of
+    "annealed" from modes only."""
 
     @property
     def spread(self) -> float:
@@ -65,10 +69,24 @@ class MarginalEstimate:
         return float(self.repeats.std(ddof=1)) if np.isfinite(self.repeats).all() else float("inf")
 
     @property
+    def n_modes(self) -> int:
+        """Searches for modes."""
+        return len(self.modes)
+
+    @property
+    def n_found(self) -> int:
+        """Searches that found the best mode, or one as good; 0 without modes."""
+        return int((self.modes > self.modes.max(initial=-np.inf) - AS_GOOD).sum())
+
+    @property
     def is_unreliable(self) -> bool:
-        """Whether the estimate is most likely too low: one repeat outweighs the others."""
+        """Whether the estimate is most likely too low: one repeat outweighs the others, or only one
+        search of several found the best mode.
+        """
         return self.direction == "unbiased" and (
-            not np.isfinite(self.log_marginal) or bool(self.standard_error > LARGEST_ERROR)
+            not np.isfinite(self.log_marginal)
+            or bool(self.standard_error > LARGEST_ERROR)
+            or self.n_found == 1 < self.n_modes
         )
 
     @property
@@ -96,11 +114,12 @@ class MarginalEstimate:
         Raises KeyError if an array is missing; ValueError if the arrays are no estimate.
         """
         values: dict[str, Any] = {}
-        former = {prefix + "genealogy_error": np.asarray(math.nan)}  # versions that had none
+        former = {"genealogy_error": np.asarray(math.nan), "modes": np.zeros(0)}  # had none
+        given = {**{prefix + name: value for name, value in former.items()}, **arrays}
         for each in fields(cls):
             if each.name != "path":
-                array = {**former, **arrays}[prefix + each.name]
-                values[each.name] = array if each.name == "repeats" else array.item()
+                array = given[prefix + each.name]
+                values[each.name] = array if each.name in ("repeats", "modes") else array.item()
         if values["direction"] not in get_args(MarginalDirection):
             raise ValueError(f"direction must be one of {get_args(MarginalDirection)}")
         names = [each.name for each in fields(ParticlePath)]
@@ -117,9 +136,10 @@ class MarginalEstimate:
         n_particles: int,
         path: ParticlePath,
         variances: Floats | None = None,
+        modes: Floats | None = None,
     ) -> MarginalEstimate:
         """Return the mean of unbiased estimates of a probability, given their logs, and their
-        relative `variances` by genealogy (n_repeats,), where these are known.
+        relative `variances` by genealogy (n_repeats,), where these are known, and `modes`.
         """
         log_marginal, error, _ = log_mean_of(repeats)
         genealogy_error = math.nan
@@ -128,7 +148,8 @@ class MarginalEstimate:
             genealogy_error = math.sqrt((share**2 * variances).sum())
         if len(repeats) == 1:
             error = genealogy_error
-        of_particles = (n_tokens, repeats, n_particles, path, genealogy_error)
+        levels = np.zeros(0) if modes is None else modes
+        of_particles = (n_tokens, repeats, n_particles, path, genealogy_error, levels)
         return cls(log_marginal, error, method, "unbiased", *of_particles)
 
 

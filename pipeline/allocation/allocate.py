@@ -53,7 +53,7 @@ from pipeline.settings import AllocateSettings
 __all__ = ["allocate", "print_allocation"]
 
 DEPENDS_ON = ("method", "particles", "moves", "order", "repeats", "seed")
-ANNEALED_DEPENDS_ON = ("method", "chains", "sweeps", "repeats", "seed")
+ANNEALED_DEPENDS_ON = ("method", "modes", "chains", "sweeps", "repeats", "seed")
 
 
 def allocate(settings: AllocateSettings, file: str) -> dict[str, Any]:
@@ -129,6 +129,7 @@ def _score(
             n_particles=n_particles(settings),
             n_repeats=settings.repeats,
             n_sweeps=settings.sweeps,
+            n_modes=settings.modes,
             n_moves=settings.moves,
             order=settings.order,
             max_memory=max_memory(settings),
@@ -164,6 +165,7 @@ def _warm_up(candidate: Candidate, table: CountTable, settings: AllocateSettings
         n_particles=2,
         n_repeats=1,
         n_sweeps=2,
+        n_modes=min(settings.modes, 1),
         n_moves=min(settings.moves, 1),
         random_state=0,
     )
@@ -248,7 +250,7 @@ def _file_name(candidate: Candidate, candidates: Sequence[Candidate]) -> str:
 
 def _check(settings: AllocateSettings) -> None:
     check_seed(settings.seed)
-    check_least(settings, particles=2, moves=0, chains=1, sweeps=1, repeats=1, top=1)
+    check_least(settings, particles=2, moves=0, modes=0, chains=1, sweeps=1, repeats=1, top=1)
     for name in ("a", "b", "alpha", "eta", "max_memory"):
         value = getattr(settings, name)
         if value is not None and not 0 < value < math.inf:

@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 LONG = 600.0  # Seconds from which a run is announced as long
 A_STEP, A_CELL, A_PRODUCT = 1e-7, 5e-7, 1e-8
 """Seconds of one core for a particle's step, a cell in an epoch, and a product in either."""
+STARTS, A_SEARCH = 2, 5.0  # Modes that chains start from; chains that a search is as long as
 A_VISIT = 3e-7  # of a token by a sweep, with its share of other moves
 EPOCHS_OF_A_START, EPOCHS_TO_THE_END = 120, 300  # Typical numbers of epochs for tables of documents
 
@@ -177,7 +178,9 @@ def check_candidates(
             if settings.factors == "smc":
                 check_memory(plan, settings.particles, 1, most, keep_history=True)
             if settings.method == "annealed":
-                check_annealing_memory(plan, settings.chains, n_runs, settings.repeats, most)
+                check_annealing_memory(
+                    plan, settings.chains, n_runs, settings.repeats, most, settings.modes
+                )
         if settings.factors in BY_MODES:
             _check_joint_values(each, plan.unknown, f"--factors {' and '.join(BY_MODES)}")
         if settings.method == "annealed":
@@ -266,8 +269,15 @@ def expected_seconds(candidate: Candidate, table: CountTable, settings: Allocate
         steps = table.counts.n_tokens * (1.0 + settings.moves) * settings.particles
         return steps * settings.repeats * (A_STEP + A_PRODUCT * n_products) / n_threads
     if settings.method == "annealed":
-        sweeps = settings.sweeps * settings.chains * settings.repeats / n_threads
-        return sweeps * table.counts.n_tokens * (A_VISIT + A_PRODUCT * n_products)
+        from_modes = STARTS * settings.chains * settings.repeats if settings.modes else 0
+        chains = from_modes + A_SEARCH * settings.modes or settings.chains * settings.repeats
+        return (
+            settings.sweeps
+            * chains
+            / n_threads
+            * table.counts.n_tokens
+            * (A_VISIT + A_PRODUCT * n_products)
+        )
     if settings.method == "vb":
         epochs = EPOCHS_OF_A_START * settings.repeats + EPOCHS_TO_THE_END
         n_cells = len(table.counts.counts)

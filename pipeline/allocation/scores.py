@@ -46,6 +46,7 @@ def rows_of(
             "log_odds": finite(odds[m]),
             "log_odds_standard_error": finite(odds_errors[m]),
             **_particles(score),
+            "modes_found": score.estimate.n_found if score.estimate.n_modes else None,
             "seconds": score.seconds,
             "repeats": [finite(each) for each in score.estimate.repeats],
         }
@@ -171,7 +172,13 @@ def warnings_of(
             "models): what is rare may have been missed, and errors be larger than they say; more "
             "--moves or --particles"
         )
-    rough = [row for row in rows if row["rough"]]
+    alone = [row for row in rows if row["modes_found"] == 1]
+    if alone:
+        found.append(
+            f"the best mode of {_names(alone)} was found by one search alone: most likely there "
+            "are better ones, and the estimate is too low; more --modes"
+        )
+    rough = [row for row in rows if row["rough"] and row not in alone]
     if rough:
         worst = max(rough, key=lambda row: float(row["spread"] or 0.0))
         found.append(
@@ -195,7 +202,7 @@ def warnings_of(
 
 def effort_of(method: str) -> str:
     """Setting that brings runs of a method nearer to the truth."""
-    return "--sweeps" if method == "annealed" else "--moves"
+    return "--modes, --sweeps" if method == "annealed" else "--moves"
 
 
 def name_of(row: dict[str, Any]) -> str:

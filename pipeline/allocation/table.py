@@ -94,7 +94,10 @@ def what_was_done(result: Mapping[str, Any]) -> str:
         how = f"vb: lower bounds, the best of {result['repeats']} starts"
     elif method == "annealed":
         how = f"annealed: {result['repeats']} runs of {result['chains']:,} chains, "
-        how += f"{result['sweeps']:,} sweeps, unbiased"
+        how += f"{result['sweeps']:,} sweeps, "
+        if result["modes"]:
+            how += f"from the best of {result['modes']:,} searches for modes, "
+        how += "unbiased"
     else:
         moves = f", {result['moves']:,} moves a token" if result["moves"] else ""
         order = "" if result["order"] == "random" else f", tokens {result['order']}"

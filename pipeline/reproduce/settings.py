@@ -115,7 +115,7 @@ class ReproduceSettings:
         "tokens resampled after each, in the runs of particles that have moves", *MOVES_EXPERIMENTS
     )
     sweeps: int | None = _number(
-        "sweeps of each annealed chain; by default 4,000, or fewer", *ANNEALED_EXPERIMENTS
+        "sweeps of each annealed chain; by default 1,000, or fewer", *ANNEALED_EXPERIMENTS
     )
     output: str = setting(
         "",

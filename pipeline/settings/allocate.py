@@ -13,7 +13,9 @@ class AllocateSettings:
     GROUPS: ClassVar[Groups] = {
         "table": ("layout", "axes"),
         "models": ("graph", "ranks", "vary", "sizes", "a", "b", "alpha", "eta"),
-        "estimator": ("method", "particles", "moves", "order", "chains", "sweeps", "repeats"),
+        "estimator": (
+            *("method", "particles", "moves", "order", "modes", "chains", "sweeps", "repeats"),
+        ),
         "factors": ("factors", "all_factors", "top"),
         "running": ("output", "seed", "threads", "max_memory"),
     }
@@ -71,6 +73,12 @@ class AllocateSettings:
         "order of tokens; sorted, by cell, is for tables of tens of tokens",
         choices=("random", "sorted"),
         of=("smc", "smc-adaptive", "sis"),
+    )
+    modes: int = setting(
+        8,
+        "searches for modes, from the best of which chains start; 0: from the prior's mean",
+        metavar="N",
+        of=("annealed",),
     )
     chains: int = setting(
         4, "chains of each run, resampled among each other", metavar="N", of=("annealed",)

@@ -1,1 +1,1 @@
-"""Whole allocations, moved from the prior's mean to the posterior by growing reinforcement."""
+"""Whole allocations, moved from independent tokens to the posterior by growing reinforcement."""

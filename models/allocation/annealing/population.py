@@ -16,9 +16,18 @@ from models.arrays import Floats, Ints32
 from models.kernel import kernel
 
 
+class Path(NamedTuple):
+    """Urns from independent tokens to the model. Pseudo-counts are α + (1 - ρ) m at ρ."""
+
+    reinforcement: Floats  # (n_steps + 1,), ρ, from 0 to 1
+    mean: Floats  # (n_state,), m: expected counts, those of a mode; or 0
+    alpha: Floats  # (n_state,), pseudo-counts of the model
+
+
 class Population(NamedTuple):
     """Particles, and scratch."""
 
+    urn: Urn  # Its pseudo-counts are the population's own: those of the present step
     counts: Floats  # (P, n_state)
     values: Ints32  # (P, T), joint value of each token
     log_weight: Floats  # (P,)
@@ -34,6 +43,7 @@ def new_population(urn: Urn, moves: Moves, n_particles: int) -> Population:
     """Return particles without tokens."""
     n_tokens = int(urn.cell_start[-1])
     return Population(
+        urn=urn._replace(alpha=urn.alpha.copy()),
         counts=np.zeros((n_particles, len(urn.alpha))),
         values=np.zeros((n_particles, n_tokens), dtype=np.int32),
         log_weight=np.zeros(n_particles),
@@ -51,34 +61,46 @@ def population_bytes(plan: InferencePlan, n_particles: int) -> int:
     n_tokens = plan.observed.n_tokens
     n_blocks = 1 + sum(table.n_uses for table in plan.dynamic)
     shared = n_tokens * (12 + 4 * n_blocks) + products_bytes(plan) + scratch_bytes()
-    return n_particles * (8 * plan.n_state + 4 * n_tokens + 28) + shared
+    return n_particles * (8 * plan.n_state + 4 * n_tokens + 28) + shared + 8 * plan.n_state
 
 
 @kernel
-def start(urn: Urn, population: Population, rng: np.random.Generator) -> None:
-    """Draw all particles without reinforcement."""
+def reach(population: Population, path: Path, step: int) -> float:
+    """Give the urn the pseudo-counts of a step; return its reinforcement."""
+    rho: float = path.reinforcement[step]
+    for entry in range(path.alpha.shape[0]):
+        population.urn.alpha[entry] = path.alpha[entry] + (1.0 - rho) * path.mean[entry]
+    return rho
+
+
+@kernel
+def start(population: Population, path: Path, rng: np.random.Generator) -> None:
+    """Draw all particles without reinforcement. There are no tokens in `population`."""
+    reach(population, path, 0)
     for p in range(population.counts.shape[0]):
-        draw_independent(
-            urn, population.counts[p], population.values[p], population.scratch.weights, rng
+        counts, values, weights = (
+            population.counts[p],
+            population.values[p],
+            population.scratch.weights,
         )
+        draw_independent(population.urn, counts, values, weights, rng)
 
 
 @kernel
 def anneal(
-    urn: Urn,
     moves: Moves,
     population: Population,
-    path: Floats,
+    path: Path,
     first: int,
     last: int,
     resample_below: float,
     record: Floats,
     rng: np.random.Generator,
 ) -> float:
-    """Take the steps `first` to `last` of `path` (n_steps + 1,), reinforcements that grow.
+    """Take the steps `first` to `last` of `path`.
 
-    Step n weighs particles by the ratio of probabilities at path[n + 1] and path[n], resamples them
-    where fewer than the share `resample_below` is effective, and sweeps at path[n + 1]. Returns the
+    Step n weighs particles by the ratio of probabilities after and before, resamples them where
+    fewer than the share `resample_below` is effective, and sweeps. Returns the
     sum of the logs of the mean weights before each resampling; with that of the mean weight at the
     end it is the log of an unbiased estimate. `record` (n_steps, 2) receives the effective sample
     size and, after resampling, the number of founders.
@@ -86,10 +108,13 @@ def anneal(
     n_particles = population.counts.shape[0]
     log_mean = 0.0
     for step in range(first, last):
+        rho = reach(population, path, step)
         for p in range(n_particles):
-            after = log_probability(urn, population.counts[p], path[step + 1])
-            before = log_probability(urn, population.counts[p], path[step])
-            population.rest[p] = after - before
+            population.rest[p] = log_probability(population.urn, population.counts[p], rho)
+        rho = reach(population, path, step + 1)
+        for p in range(n_particles):
+            after = log_probability(population.urn, population.counts[p], rho)
+            population.rest[p] = after - population.rest[p]
             population.log_weight[p] += population.rest[p]
         top, total, squares = population.log_weight.max(), 0.0, 0.0
         for p in range(n_particles):
@@ -106,7 +131,7 @@ def anneal(
         record[step, 1] = _n_founders(population)
         for p in range(n_particles):
             counts, values = population.counts[p], population.values[p]
-            sweep(urn, moves, population.scratch, counts, values, path[step + 1], step, False, rng)
+            sweep(population.urn, moves, population.scratch, counts, values, rho, step, False, rng)
     return log_mean
 
 
@@ -146,21 +171,35 @@ def _n_founders(population: Population) -> int:
 
 
 @kernel
-def anneal_back(
-    urn: Urn,
-    moves: Moves,
-    population: Population,
-    path: Floats,
-    rng: np.random.Generator,
-) -> None:
+def anneal_back(moves: Moves, population: Population, path: Path, rng: np.random.Generator) -> None:
     """Take all steps of `path` backwards, from draws of the posterior; fill `log_weight` with
     the log of what a forward run along the same states would be weighed by. Its reciprocal has the
     reciprocal of the marginal as its mean.
     """
-    for p in range(population.counts.shape[0]):
-        counts, values, total = population.counts[p], population.values[p], 0.0
-        for step in range(path.shape[0] - 2, -1, -1):
-            sweep(urn, moves, population.scratch, counts, values, path[step + 1], step, True, rng)
-            total += log_probability(urn, population.counts[p], path[step + 1])
-            total -= log_probability(urn, population.counts[p], path[step])
-        population.log_weight[p] = total
+    population.log_weight[:] = 0.0
+    for step in range(path.reinforcement.shape[0] - 2, -1, -1):
+        rho = reach(population, path, step + 1)
+        for p in range(population.counts.shape[0]):
+            counts, values, urn = population.counts[p], population.values[p], population.urn
+            sweep(urn, moves, population.scratch, counts, values, rho, step, True, rng)
+            population.log_weight[p] += log_probability(urn, counts, rho)
+        rho = reach(population, path, step)
+        for p in range(population.counts.shape[0]):
+            population.log_weight[p] -= log_probability(population.urn, population.counts[p], rho)
+
+
+@kernel
+def add_counts(
+    moves: Moves,
+    population: Population,
+    particle: int,
+    n_sweeps: int,
+    total: Floats,
+    rng: np.random.Generator,
+) -> None:
+    """Sweep a particle at full reinforcement, and add its counts after each sweep to `total`."""
+    counts, values = population.counts[particle], population.values[particle]
+    for turn in range(n_sweeps):
+        sweep(population.urn, moves, population.scratch, counts, values, 1.0, turn, False, rng)
+        for entry in range(total.shape[0]):
+            total[entry] += counts[entry]

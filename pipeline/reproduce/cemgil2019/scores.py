@@ -60,7 +60,8 @@ class Budget:
     n_repeats: int = 10  # Independent runs of each kind of SMC
     n_starts: int = 100  # Starts of VB, of which the best counts
     n_moves: int = 99  # Tokens that are resampled after each token, in SMC with moves
-    n_sweeps: int = 4000  # Steps of annealing
+    n_modes: int = 16  # Searches for modes, from the best of which annealing starts
+    n_sweeps: int = 1000  # Steps of annealing
     seed: int = 0
 
     @property
@@ -76,7 +77,8 @@ class Budget:
 
     def as_json(self) -> dict[str, Any]:
         """Return the budget as results have it."""
-        names = ("particles", "repeats", "starts", "moves", "particles_with_moves", "sweeps")
+        of_smc = ("particles", "repeats", "starts", "moves", "particles_with_moves")
+        names = (*of_smc, "modes", "sweeps")
         return {name: getattr(self, f"n_{name}") for name in names}
 
 
@@ -94,7 +96,8 @@ def in_words(result: Any) -> str:
     return (
         f"SMC: {result['particles']:,} particles; {NAMES[WITH_MOVES]}: "
         f"{result['particles_with_moves']:,} particles, {result['moves']} tokens resampled after "
-        f"each; {NAMES[ANNEALED]}: {N_PARTICLES} chains of about {result['sweeps']:,} sweeps; the "
+        f"each; {NAMES[ANNEALED]}: {N_PARTICLES} chains of about {result['sweeps']:,} sweeps from "
+        f"each of the best modes that {result.get('modes', 0)} searches found; the "
         f"log of the mean of {result['repeats']} runs. VB: a lower bound, the best of "
         f"{result['starts']} starts."
     )
@@ -125,7 +128,8 @@ def score(
     cells = CellCounts.of(X, model)
     common: dict[str, Any] = {"n_repeats": budget.n_repeats, "seed": seed, "n_jobs": n_jobs}
     if method == ANNEALED:
-        return annealed(model, cells, n_sweeps=budget.n_sweeps, **common).to_arrays()
+        of_path: dict[str, Any] = {"n_sweeps": budget.n_sweeps, "n_modes": budget.n_modes}
+        return annealed(model, cells, **of_path, **common).to_arrays()
     effort: dict[str, Any] = budget.of_smc(method == WITH_MOVES)
     order = "sorted" if method == SORTED else "random"
     return by_particles(model, cells, "smc", order=order, **effort, **common).to_arrays()

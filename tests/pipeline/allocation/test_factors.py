@@ -194,7 +194,7 @@ def test_the_error_of_odds_is_that_of_simulated_estimates():
 def row(rank, value, error=0.1, **more):
     known = {"graph": "nmf", "rank": rank, "log_marginal": value, "standard_error": error}
     spread = {"spread": 30.0, "rough": (error or 0.0) > 0.5}
-    return {**known, **spread, "effective_sample_size": 500.0, **more}
+    return {**known, **spread, "effective_sample_size": 500.0, "modes_found": None, **more}
 
 
 @pytest.mark.parametrize(
@@ -264,6 +264,8 @@ def test_warnings():
     (found,) = warnings_of([fine, row(3, -7.0, 0.8)], 1000, 0)
     assert "1 of 2 estimates are rough" in found
     assert "the logs of runs spread by 30.0 nats for nmf, rank 3" in found
+    (found,) = warnings_of([fine, row(3, -7.0, 0.1, modes_found=1, rough=True)], 1000, 0)
+    assert found.startswith("the best mode of nmf, rank 3 was found by one search alone")
     (found,) = warnings_of([fine, row(4, None, None, effective_sample_size=None)], 1000, 0)
     assert found == "the counts are impossible under nmf, rank 4"
     assert warnings_of([row(1, -7.0, effective_sample_size=4.0)], 6, 0) == []

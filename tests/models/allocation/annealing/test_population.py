@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from models.allocation.annealing.population import new_population, start
+from models.allocation.annealing.population import Path, new_population, start
 from models.allocation.annealing.sweep import moves_of, sweep
 from models.allocation.annealing.urn import count, log_probability, urn_of
 from models.allocation.cell_counts import CellCounts
@@ -16,6 +16,10 @@ MODELS = {
     "symmetric nmf": AllocationModel.symmetric_nmf(2, 3),
     "tucker": AllocationModel.tucker((2, 2), (2, 2), 2.0),
 }
+
+
+def path_from(urn, mean):
+    return Path(np.array([0.0, 1.0]), np.full(len(urn.alpha), mean), urn.alpha)
 
 
 def exact_probabilities(urn, rho):
@@ -42,7 +46,7 @@ def test_sweeps_leave_the_posterior_as_it_is(name, rho, is_reverse):
     expected = exact_probabilities(urn, rho)
     rng = np.random.default_rng(1)
     population = new_population(urn, moves, 1)
-    start(urn, population, rng)
+    start(population, path_from(urn, 0.0), rng)
     particle = population.counts[0], population.values[0]
     n_batches, n_sweeps = 40, 250
     likeliest = sorted(expected, key=expected.get)[-10:]
@@ -69,7 +73,7 @@ def test_counts_are_those_of_the_values():
     moves = moves_of(plan, urn)
     rng = np.random.default_rng(0)
     population = new_population(urn, moves, 1)
-    start(urn, population, rng)
+    start(population, path_from(urn, 0.0), rng)
     particle = population.counts[0], population.values[0]
     cell_of = np.repeat(np.arange(len(urn.pattern_of)), np.diff(urn.cell_start))
     for turn in range(50):
