@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
-from evaluation.allocation.modes import RESAMPLE_BELOW, distinct, find_modes, modes_bytes
+from evaluation.allocation.modes import RESAMPLE_BELOW, distinct, find_modes, labels_of, modes_bytes
 from evaluation.allocation.simulate import draw
 from evaluation.arrays import Floats, Ints32
 from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
@@ -255,9 +255,10 @@ class _Runs:
                 on_progress=on_progress,
             )
             levels = np.array([mode.log_marginal for mode in modes])
-            modes = distinct(plan, urn, modes, np.random.default_rng([seed, 0, KEPT]))
+            rng = np.random.default_rng([seed, 0, KEPT])
+            modes = distinct(plan, urn, modes, rng)
             starts = tuple(_Start(mode.pilot.path, mode.constant) for mode in modes)
-            labels = Relabelling.of(plan, urn, [mode.mean for mode in modes])
+            labels = labels_of(plan, urn, modes, rng)
         else:
             path = prior_path(urn, moves, n_sweeps, np.random.default_rng([seed, 0, PILOT]))
             weights = np.zeros(int(urn.n_values.max()))

@@ -85,6 +85,7 @@ def find_modes(
                 urn._replace(alpha=urn.alpha + mean), population.scratch.weights
             )
             labels = Relabelling.of(plan, urn, [mean])
+            labels = labels.fitted([(0, values) for values in pilot.values], rng)
             logs = [labels.log_weight(values, 0, rng) for values in pilot.values]
             level = log_mean_of(pilot.log_weight + logs).log_mean
             found[n] = Mode(mean, pilot, constant + start_log, constant + start_log + level)
@@ -93,6 +94,15 @@ def find_modes(
     for_blocks(work, n_modes, 1, min(n_threads, n_modes))
     modes = [mode for mode in found if mode is not None]
     return sorted(modes, key=lambda mode: -mode.log_marginal)
+
+
+def labels_of(
+    plan: InferencePlan, urn: Urn, modes: list[Mode], rng: np.random.Generator
+) -> Relabelling:
+    """Return the distribution of modes and labels, fitted to the ends of pilots."""
+    labels = Relabelling.of(plan, urn, [mode.mean for mode in modes])
+    ends = [(n, values) for n, mode in enumerate(modes) for values in mode.pilot.values]
+    return labels.fitted(ends, rng)
 
 
 def distinct(

@@ -13,13 +13,17 @@ whatever r is. Their variance is small where r tells from which mode, under whic
 
 Groups of tokens with the same value are labelled in turn, large ones first, equal ones in random
 order. Their *fit* to a label is the sum of the logs of the shares that it has of the tokens' cells
-at the mode. Labels that are left have probabilities in proportion to exp(fit / `TEMPERATURE`), but
+at the mode. Labels that are left have probabilities in proportion to exp(fit / temperature), but
 with a probability that falls with the tokens of the group, any of them: small groups dissolve and
-form again under labels of their own.
+form again under labels of their own. The numbers of these rules are those by which the ends of
+pilot chains, whose modes and labels are known, are most probable.
 """
 
+import itertools
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,10 +32,29 @@ from models.allocation.inference_plan import InferencePlan
 from models.allocation.model import AllocationModel
 from models.arrays import Floats, Ints, Ints32
 
-TEMPERATURE = 10.0
-FEW = 10.0  # Tokens of a group that has any label with a probability of 1 / e
-LEAST = 0.001  # Probability of any label or mode, at least
 MAX_BLOCK = 1 << 20  # Shares that are computed at once
+
+
+class Rules(NamedTuple):
+    """Numbers that probabilities of labels depend on."""
+
+    temperature: float
+    least: float  # Probability that a group has any label, or that any mode is taken
+    few: float  # Tokens of a group that has any label with a probability of 1 / e
+
+
+RULES = tuple(
+    Rules(*each)
+    for each in itertools.product((3.0, 10.0, 30.0, 100.0), (0.001, 0.03, 0.2), (3.0, 30.0))
+)
+
+
+class _Groups(NamedTuple):
+    """Tokens with the same value of a class of hidden indices."""
+
+    sizes: Ints  # (n_values,), tokens
+    order: Ints  # (n_values,), in which they are labelled
+    fits: tuple[Floats, ...]  # of each mode: (n_values, n_values), of labels to groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,42 +64,60 @@ class Relabelling:
     plan: InferencePlan
     classes: tuple[tuple[str, ...], ...]  # Hidden indices whose labels are permuted together
     log_shares: tuple[dict[str, Floats], ...]  # of each mode: (n_cells, n_values) of each index
+    rules: Rules = RULES[0]
 
     @classmethod
-    def of(cls, plan: InferencePlan, urn: Urn, means: list[Floats]) -> "Relabelling":
+    def of(cls, plan: InferencePlan, urn: Urn, means: Sequence[Floats]) -> "Relabelling":
         """Return the distribution for modes with these expected counts, (n_state,) each."""
         classes = exchangeable_classes(plan.model)
         names = [name for each in classes for name in each]
         return cls(plan, classes, tuple(_log_shares(plan, urn, mean, names) for mean in means))
 
+    def fitted(self, ends: Sequence[tuple[int, Ints32]], rng: np.random.Generator) -> "Relabelling":
+        """Return the distribution by which these modes and joint values are most probable."""
+        known = [(mode, self._groups(values, rng)) for mode, values in ends]
+        logs = [
+            sum(self._log_weight(groups, mode, rules) for mode, groups in known) for rules in RULES
+        ]
+        return replace(self, rules=RULES[int(np.argmax(logs))])
+
     def log_weight(self, values: Ints32, mode: int, rng: np.random.Generator) -> float:
         """Return log(M ∏ K! r(mode, identity | z)) of joint values (n_tokens,)."""
-        groups = [self._groups(values, each, rng) for each in self.classes]
-        total = self._log_copies() + math.log(self._modes(values, groups)[mode])
-        for names, (sizes, order) in zip(self.classes, groups, strict=True):
-            fits = self._fits(values, names, mode)
-            _, log_probability = _labels(fits, sizes, order, None)
-            total += log_probability
-        return total
+        return self._log_weight(self._groups(values, rng), mode, self.rules)
+
+    def modes(self, values: Ints32, rng: np.random.Generator) -> Floats:
+        """Return the probability of each mode, by the fit of the labels that fit best."""
+        return self._modes(self._groups(values, rng), self.rules)
 
     def draw(self, values: Ints32, rng: np.random.Generator) -> tuple[int, Ints32, float]:
         """Draw a mode and labels; return the mode, the values relabelled, and their log weight."""
-        groups = [self._groups(values, each, rng) for each in self.classes]
-        chances = self._modes(values, groups)
+        groups = self._groups(values, rng)
+        chances = self._modes(groups, self.rules)
         mode = int(rng.choice(len(chances), p=chances))
         total = self._log_copies() + math.log(chances[mode])
         relabelled = values.astype(np.int64)
-        for names, (sizes, order) in zip(self.classes, groups, strict=True):
-            labels, log_probability = _labels(self._fits(values, names, mode), sizes, order, rng)
+        for names, each in zip(self.classes, groups, strict=True):
+            labels, log_probability = _labels(each, mode, self.rules, rng)
             total += log_probability
             for name in names:
                 digits, strides = self._digits(values, name)
                 relabelled += (labels[digits] - digits) * strides
         return mode, relabelled.astype(np.int32), total
 
-    def modes(self, values: Ints32, rng: np.random.Generator) -> Floats:
-        """Return the probability of each mode, by the fit of the labels that fit best."""
-        return self._modes(values, [self._groups(values, each, rng) for each in self.classes])
+    def _log_weight(self, groups: Sequence[_Groups], mode: int, rules: Rules) -> float:
+        total = self._log_copies() + math.log(self._modes(groups, rules)[mode])
+        return total + sum(_labels(each, mode, rules, None)[1] for each in groups)
+
+    def _modes(self, groups: Sequence[_Groups], rules: Rules) -> Floats:
+        fit = np.zeros(len(self.log_shares))
+        for mode in range(len(fit)):
+            for each in groups:
+                fits = each.fits[mode].copy()
+                for group in each.order:
+                    label = int(fits[:, group].argmax())
+                    fit[mode] += fits[label, group]
+                    fits[label] = -np.inf
+        return _chances(fit, rules.temperature, rules.least)
 
     def _log_copies(self) -> float:
         sizes = [self.plan.model.cardinalities[names[0]] for names in self.classes]
@@ -89,37 +130,25 @@ class Relabelling:
         strides = np.repeat(steps[self.plan.arrays.pattern_of], counts)
         return values // strides % self.plan.model.cardinalities[name], strides
 
-    def _groups(
-        self, values: Ints32, names: tuple[str, ...], rng: np.random.Generator
-    ) -> tuple[Ints, Ints]:
-        """Return the tokens of each label, and labels in the order in which they are replaced."""
-        size = self.plan.model.cardinalities[names[0]]
-        counts = np.zeros(size, dtype=np.int64)
-        for name in names:
-            counts += np.bincount(self._digits(values, name)[0], minlength=size)
-        return counts, np.lexsort([rng.random(size), -counts])
-
-    def _fits(self, values: Ints32, names: tuple[str, ...], mode: int) -> Floats:
-        """Return how well each label (rows) of the mode fits each group (columns)."""
-        size, counts = self.plan.model.cardinalities[names[0]], self.plan.observed.counts
+    def _groups(self, values: Ints32, rng: np.random.Generator) -> list[_Groups]:
+        """Return the groups of each class, in the order in which they are labelled."""
+        counts = self.plan.observed.counts
         cell_of = np.repeat(np.arange(len(counts)), counts)
-        fits = np.zeros((size, size))
-        for name in names:
-            digits, _ = self._digits(values, name)
-            tokens = np.bincount(cell_of * size + digits, minlength=len(counts) * size)
-            fits += self.log_shares[mode][name].T @ tokens.reshape(len(counts), size)
-        return fits
-
-    def _modes(self, values: Ints32, groups: list[tuple[Ints, Ints]]) -> Floats:
-        fit = np.zeros(len(self.log_shares))
-        for mode in range(len(fit)):
-            for names, (_, order) in zip(self.classes, groups, strict=True):
-                fits = self._fits(values, names, mode)
-                for group in order:
-                    label = int(fits[:, group].argmax())
-                    fit[mode] += fits[label, group]
-                    fits[label] = -np.inf
-        return _chances(fit, LEAST)
+        found = []
+        for names in self.classes:
+            n_values = self.plan.model.cardinalities[names[0]]
+            sizes = np.zeros(n_values, dtype=np.int64)
+            fits = np.zeros((len(self.log_shares), n_values, n_values))
+            for name in names:
+                cells = cell_of * n_values + self._digits(values, name)[0]
+                tokens = np.bincount(cells, minlength=len(counts) * n_values)
+                tokens = tokens.reshape(len(counts), n_values)
+                sizes += tokens.sum(axis=0)
+                for mode, log_shares in enumerate(self.log_shares):
+                    fits[mode] += log_shares[name].T @ tokens
+            order = np.lexsort([rng.random(n_values), -sizes])
+            found.append(_Groups(sizes, order, tuple(fits)))
+        return found
 
 
 def exchangeable_classes(model: AllocationModel) -> tuple[tuple[str, ...], ...]:
@@ -178,22 +207,24 @@ def _log_shares(plan: InferencePlan, urn: Urn, mean: Floats, names: list[str]) -
     return {name: np.log(np.maximum(each, 1e-300)) for name, each in shares.items()}
 
 
-def _chances(fit: Floats, least: float) -> Floats:
+def _chances(fit: Floats, temperature: float, least: float) -> Floats:
     """Return probabilities by fit, mixed with equal ones of the weight `least`."""
-    chances = np.exp((fit - fit.max()) / TEMPERATURE)
+    chances = np.exp((fit - fit.max()) / temperature)
     mixed: Floats = (1.0 - least) * chances / chances.sum() + least / len(fit)
     return mixed
 
 
 def _labels(
-    fits: Floats, sizes: Ints, order: Ints, rng: np.random.Generator | None
+    groups: _Groups, mode: int, rules: Rules, rng: np.random.Generator | None
 ) -> tuple[Ints, float]:
     """Draw a label for each group, or leave all as they are without `rng`; return the log of the
     probability with them.
     """
+    sizes, order, fits = groups
     labels, left, total = np.arange(len(sizes)), list(range(len(sizes))), 0.0
     for group in order:
-        chances = _chances(fits[left, group], max(LEAST, math.exp(-sizes[group] / FEW)))
+        least = max(rules.least, math.exp(-sizes[group] / rules.few))
+        chances = _chances(fits[mode][left, group], rules.temperature, least)
         place = left.index(group) if rng is None else int(rng.choice(len(left), p=chances))
         total += math.log(chances[place])
         labels[group] = left.pop(place)
