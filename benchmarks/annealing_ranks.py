@@ -78,7 +78,7 @@ def print_ranks(X: CellCounts, given: argparse.Namespace, settings: dict[str, An
 
 def print_known(n_tables: int, settings: dict[str, Any]) -> None:
     """Print how often the true rank is the most probable one."""
-    n_found, n_knowable = 0, 0
+    n_found, n_tied, n_knowable = 0, 0, 0
     for n in range(n_tables):
         true = TRUE_RANKS[n % len(TRUE_RANKS)]
         models = [AllocationModel.nmf(*SHAPE, k, a=A) for k in range(1, true + MORE_RANKS + 1)]
@@ -91,13 +91,18 @@ def print_known(n_tables: int, settings: dict[str, Any]) -> None:
         levels = [each.log_marginal for each in found]
         best = int(np.argmax(levels)) + 1
         is_knowable = upper >= lower
+        gap = found[true - 1].log_marginal - max(each.log_marginal for each in others)
         n_found += best == true and is_knowable
+        n_tied += is_knowable and abs(gap) <= 2 * max(each.standard_error for each in found)
         n_knowable += is_knowable
-        logs = ", ".join(f"{each:.1f}" for each in levels)
+        logs = ", ".join(f"{each:.2f}" for each in levels)
         errors = max(each.standard_error for each in found)
         text = f"table {n}: true rank {true}, best {best}; {logs} (errors up to {errors:.2f})"
-        print(f"{text}; upper bound at the true rank {at_true.upper:.1f}", flush=True)
-    print(f"true rank most probable in {n_found} of {n_knowable} tables where it can be known")
+        print(f"{text}; upper bound at the true rank {at_true.upper:.2f}", flush=True)
+    print(
+        f"true rank most probable in {n_found} of {n_knowable} tables where it can be known; in "
+        f"{n_tied} of these two standard errors do not tell it apart from another"
+    )
 
 
 def main() -> None:
@@ -113,7 +118,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=6)
     parser.add_argument("--tables", type=int, default=20)
     given = parser.parse_args()
-    settings = {"n_modes": given.modes, "n_sweeps": given.sweeps}
+    settings: dict[str, Any] = {"n_modes": given.modes, "n_sweeps": given.sweeps}
     settings |= {"n_particles": given.chains, "n_repeats": given.runs}
     if given.table == "known":
         print_known(given.tables, settings)
