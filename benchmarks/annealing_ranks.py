@@ -72,7 +72,9 @@ def print_ranks(X: CellCounts, given: argparse.Namespace, settings: dict[str, An
             found = log_marginal(model, X, "annealed", random_state=seed, **settings)
             seconds = time.process_time() - started
             line = f"{rank:4d} {seed:4d} {found.log_marginal:12.2f} {found.standard_error:5.2f} "
-            line += f"{found.spread:6.2f} {found.n_found:3d} of {found.n_modes:3d} {bound:10.2f}"
+            line += (
+                f"{found.spread:6.2f} {found.n_found:3d} of {len(found.searches):3d} {bound:10.2f}"
+            )
             print(f"{line} {seconds:8.1f}", flush=True)
 
 

@@ -4,10 +4,10 @@ Tokens are independent at first, and reinforce each other more and more along a 
 (`models.allocation.annealing.path`). Annealed importance sampling (Neal 2001) with resampling (Del
 Moral, Doucet & Jasra 2006) is unbiased for the probability.
 
-Paths begin at modes of the posterior, which searches find (`evaluation.allocation.modes`): chains
-then vary by nats where those from the prior's mean vary by tens. What no search has found is most
-likely missed: more searches can only raise an estimate, but for its error. From the prior's mean,
-with `n_modes=0`, clusters form on the way, and chains are trapped at random.
+Searches (`evaluation.allocation.modes`) start from the prior's mean. Where they agree, so do paths.
+Where clusters form on the way, and trap chains at random, they do not: then paths begin at the
+modes of the posterior that they found, and chains vary by nats where they varied by tens. What no
+search has found is most likely missed. With `n_modes=0` all paths begin at the prior's mean.
 
 Hidden values have no names: where the prior is flat, each allocation has K! copies with the values
 of a hidden index renamed. From the prior's mean tokens fall on all copies alike, and nothing is to
@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
-from evaluation.allocation.modes import RESAMPLE_BELOW, distinct, find_modes, labels_of, modes_bytes
+from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath, SearchResult
+from evaluation.allocation.modes import RESAMPLE_BELOW, distinct, labels_of, modes_bytes, search
 from evaluation.allocation.simulate import draw
 from evaluation.arrays import Floats, Ints32
 from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
@@ -36,12 +36,13 @@ from models.allocation.annealing.population import (
     anneal_back,
     log_mean_weight,
     new_population,
+    place,
     population_bytes,
 )
 from models.allocation.annealing.relabelling import Relabelling
 from models.allocation.annealing.sweep import Moves, moves_of
 from models.allocation.annealing.token_moves import log_probability_independent
-from models.allocation.annealing.urn import Urn, count, urn_of
+from models.allocation.annealing.urn import Urn, urn_of
 from models.allocation.cell_counts import MISSING, CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import InferencePlan, plan_of
@@ -56,7 +57,7 @@ N_SWEEPS = 1000
 N_PARTICLES = 4
 N_MODES = 8
 N_TIMES = 200  # Maximum number of steps that a path keeps
-PILOT, BACK, KEPT = 1, 2, 5  # Streams of random numbers
+PILOT, BACK, KEPT, DRAWN = 1, 2, 5, 7  # Streams of random numbers
 
 
 @dataclass(frozen=True)
@@ -94,10 +95,10 @@ def annealed(
     n_jobs: int | None = None,
     on_progress: Callable[[int], object] = lambda n_steps: None,  # noqa: ARG005
 ) -> MarginalEstimate:
-    """Estimate by runs of particles that are annealed in about `n_sweeps` steps, from the best of
-    the modes that `n_modes` searches find; with 0 from the prior's mean.
+    """Estimate by runs of particles that are annealed in about `n_sweeps` steps: from the best of
+    the modes that `n_modes` searches find, or from the prior's mean if the searches agree.
 
-    `on_progress` is called with the steps taken since its last call, by any run. Raises
+    `on_progress` is called with the steps taken since its last call, by any search or run. Raises
     TableMemoryError if the particles take more than `max_memory` bytes, or hidden indices have too
     many joint values to be listed; ValueError or TypeError if a setting is out of its range.
     """
@@ -165,7 +166,7 @@ def certify_marginal(
     `bracket_marginal`, is on such tables at most. Raises what that raises.
     """
     seed = seed_from(random_state)
-    observed, allocation = draw(model, n_tokens, np.random.default_rng([seed, 3]))
+    observed, allocation = draw(model, n_tokens, np.random.default_rng([seed, 3, DRAWN]))
     return bracket_marginal(model, observed, allocation, random_state=seed, **settings)
 
 
@@ -203,9 +204,9 @@ class _Runs:
     plan: InferencePlan
     urn: Urn
     moves: Moves
-    starts: tuple[_Start, ...]
+    starts: list[_Start]
     labels: Relabelling | None  # None if runs start from the prior's mean
-    modes: Floats  # (n_modes,), log marginal of what each search found
+    searches: SearchResult
     n_particles: int
     n_repeats: int
     seed: int
@@ -240,9 +241,9 @@ class _Runs:
         constant = log_of_counts(model, observed)
         if urn.n_values.max() == 1 or not observed.n_tokens:
             n_modes = 0  # there is nothing to be found
-        labels, levels = None, np.zeros(0)
+        found = None
         if n_modes:
-            modes = find_modes(
+            found = search(
                 plan,
                 urn,
                 moves,
@@ -254,18 +255,20 @@ class _Runs:
                 n_threads=n_threads,
                 on_progress=on_progress,
             )
-            levels = np.array([mode.log_marginal for mode in modes])
-            rng = np.random.default_rng([seed, 0, KEPT])
-            modes = distinct(plan, urn, modes, rng)
-            starts = tuple(_Start(mode.pilot.path, mode.constant) for mode in modes)
-            labels = labels_of(plan, urn, modes, rng)
-        else:
+        labels, n_found = None, 0
+        if found is None or found.are_even:
             path = prior_path(urn, moves, n_sweeps, np.random.default_rng([seed, 0, PILOT]))
             weights = np.zeros(int(urn.n_values.max()))
-            starts = (_Start(path, constant + log_probability_independent(urn, weights)),)
+            starts = [_Start(path, constant + log_probability_independent(urn, weights))]
+        else:
+            rng = np.random.default_rng([seed, 0, KEPT])
+            modes, n_found = distinct(plan, urn, found.modes(), rng)
+            starts = [_Start(mode.pilot.path, mode.constant) for mode in modes]
+            labels = labels_of(plan, urn, modes, rng)
+        searches = SearchResult(np.zeros(0) if found is None else found.log_marginals, n_found)
         n_threads = min(n_threads, n_repeats)
         return cls(
-            plan, urn, moves, starts, labels, levels, n_particles, n_repeats, seed, n_threads
+            plan, urn, moves, starts, labels, searches, n_particles, n_repeats, seed, n_threads
         )
 
     def forward(
@@ -306,7 +309,7 @@ class _Runs:
         path = ParticlePath(times, effective, n_ancestors.astype(np.int64))
         n_tokens = self.plan.observed.n_tokens
         estimate = MarginalEstimate.of_repeats(
-            repeats, "annealed", n_tokens, self.n_particles, path, variances, self.modes
+            repeats, "annealed", n_tokens, self.n_particles, path, variances, self.searches
         )
         return estimate, ends
 
@@ -336,7 +339,7 @@ class _Runs:
                     mode, values, logs[n] = self.labels.draw(values, rng)
                 path, constant = self.starts[mode]
                 population = new_population(self.urn, self.moves, 1)
-                _fill(self.urn, population, values)
+                place(population, values)
                 anneal_back(self.moves, population, path, rng)
                 logs[n] += constant + population.log_weight[0]
 
@@ -362,10 +365,3 @@ def _values_of(plan: InferencePlan, allocation: CellCounts) -> Ints32:
     if not np.array_equal(tokens, np.repeat(observed.cells, observed.counts, axis=0)):
         raise ValueError("allocation must have the counts of X where hidden indices are summed out")
     return np.repeat(value[order], allocation.counts[order]).astype(np.int32)
-
-
-def _fill(urn: Urn, population: Population, values: Ints32) -> None:
-    population.values[0] = values
-    for cell in range(len(urn.pattern_of)):
-        for token in range(urn.cell_start[cell], urn.cell_start[cell + 1]):
-            count(urn, population.counts[0], cell, int(values[token]), 1.0)

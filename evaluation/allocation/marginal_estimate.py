@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints
 
 LARGEST_ERROR = 0.5  # nats. Above it, the mean of the repeats hangs on the few that are largest.
-AS_GOOD = 4.0  # nats between modes that may be as good as each other, given errors of pilots
 MarginalDirection = Literal["exact", "unbiased", "lower bound"]
 PATH = "path/"  # begins the names of the arrays of a path
 
@@ -33,6 +32,13 @@ class ParticlePath:
     effective_sample_size: Floats
     """(n_repeats, n_times), (Σw)² / Σw² of the weights at that token, before resampling."""
     n_ancestors: Ints  #: (n_repeats, n_times), particles at the start that have a descendant.
+
+
+class SearchResult(NamedTuple):
+    """What searches for modes found."""
+
+    log_marginals: Floats  # (n_searches,), estimates beside
+    n_found: int  # Searches that found the best mode; 0 where runs do not start from modes
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +63,11 @@ class MarginalEstimate:
     genealogy_error: float = field(default=math.nan, repr=False)
     """Standard error of `log_marginal` by the genealogy of the particles of each repeat, see
     `genealogy_variance`; of "annealed" only, else NaN."""
-    modes: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
-    """(n_modes,), roughly the log marginal in each mode that a search found, the best first; of
-    "annealed" from modes only."""
+    searches: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+    """(n_searches,), the log of the unbiased estimate that each search for modes gives beside; of
+    "annealed" only."""
+    n_found: int = field(default=0, repr=False)
+    """Searches that found the best mode; 0 where runs started from the prior's mean."""
 
     @property
     def spread(self) -> float:
@@ -69,25 +77,21 @@ class MarginalEstimate:
         return float(self.repeats.std(ddof=1)) if np.isfinite(self.repeats).all() else float("inf")
 
     @property
-    def n_modes(self) -> int:
-        """Searches for modes."""
-        return len(self.modes)
-
-    @property
-    def n_found(self) -> int:
-        """Searches that found the best mode, or one as good; 0 without modes."""
-        return int((self.modes > self.modes.max(initial=-np.inf) - AS_GOOD).sum())
-
-    @property
     def is_unreliable(self) -> bool:
-        """Whether the estimate is most likely too low: one repeat outweighs the others, or only one
-        search of several found the best mode.
+        """Whether the estimate is most likely too low: one repeat outweighs the others, one search
+        of several alone found the best mode, or the searches themselves estimate more.
         """
-        return self.direction == "unbiased" and (
-            not np.isfinite(self.log_marginal)
-            or bool(self.standard_error > LARGEST_ERROR)
-            or self.n_found == 1 < self.n_modes
-        )
+        if self.direction != "unbiased":
+            return False
+        is_rough = not np.isfinite(self.log_marginal) or self.standard_error > LARGEST_ERROR
+        return bool(is_rough) or self.n_found == 1 < len(self.searches) or self._is_below_searches
+
+    @property
+    def _is_below_searches(self) -> bool:
+        if not self.n_found or len(self.searches) < 2:
+            return False
+        level, error, _ = log_mean_of(self.searches)
+        return level - self.log_marginal > 2.0 * math.hypot(error, self.standard_error)
 
     @property
     def is_unsure(self) -> bool:
@@ -114,12 +118,12 @@ class MarginalEstimate:
         Raises KeyError if an array is missing; ValueError if the arrays are no estimate.
         """
         values: dict[str, Any] = {}
-        former = {"genealogy_error": np.asarray(math.nan), "modes": np.zeros(0)}  # had none
-        given = {**{prefix + name: value for name, value in former.items()}, **arrays}
+        former = {"genealogy_error": math.nan, "searches": np.zeros(0), "n_found": 0}  # had none
+        given = {prefix + name: np.asarray(value) for name, value in former.items()} | {**arrays}
         for each in fields(cls):
             if each.name != "path":
                 array = given[prefix + each.name]
-                values[each.name] = array if each.name in ("repeats", "modes") else array.item()
+                values[each.name] = array if each.name in ("repeats", "searches") else array.item()
         if values["direction"] not in get_args(MarginalDirection):
             raise ValueError(f"direction must be one of {get_args(MarginalDirection)}")
         names = [each.name for each in fields(ParticlePath)]
@@ -136,10 +140,11 @@ class MarginalEstimate:
         n_particles: int,
         path: ParticlePath,
         variances: Floats | None = None,
-        modes: Floats | None = None,
+        searches: SearchResult | None = None,
     ) -> MarginalEstimate:
         """Return the mean of unbiased estimates of a probability, given their logs, and their
-        relative `variances` by genealogy (n_repeats,), where these are known, and `modes`.
+        relative `variances` by genealogy (n_repeats,), where these are known, and what was found by
+        `searches`.
         """
         log_marginal, error, _ = log_mean_of(repeats)
         genealogy_error = math.nan
@@ -148,8 +153,8 @@ class MarginalEstimate:
             genealogy_error = math.sqrt((share**2 * variances).sum())
         if len(repeats) == 1:
             error = genealogy_error
-        levels = np.zeros(0) if modes is None else modes
-        of_particles = (n_tokens, repeats, n_particles, path, genealogy_error, levels)
+        found = searches or SearchResult(np.zeros(0), 0)
+        of_particles = (n_tokens, repeats, n_particles, path, genealogy_error, *found)
         return cls(log_marginal, error, method, "unbiased", *of_particles)
 
 

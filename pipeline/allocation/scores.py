@@ -46,7 +46,7 @@ def rows_of(
             "log_odds": finite(odds[m]),
             "log_odds_standard_error": finite(odds_errors[m]),
             **_particles(score),
-            "modes_found": score.estimate.n_found if score.estimate.n_modes else None,
+            "modes_found": score.estimate.n_found or None,
             "seconds": score.seconds,
             "repeats": [finite(each) for each in score.estimate.repeats],
         }
@@ -172,11 +172,11 @@ def warnings_of(
             "models): what is rare may have been missed, and errors be larger than they say; more "
             "--moves or --particles"
         )
-    alone = [row for row in rows if row["modes_found"] == 1]
+    alone = [row for row in rows if row["rough"] and row["modes_found"] == 1]
     if alone:
         found.append(
-            f"the best mode of {_names(alone)} was found by one search alone: most likely there "
-            "are better ones, and the estimate is too low; more --modes"
+            f"the best mode of {_names(alone)} was found by one search alone: there may be better "
+            "ones, and the estimate be too low; more --modes"
         )
     rough = [row for row in rows if row["rough"] and row not in alone]
     if rough:

@@ -43,6 +43,8 @@ STEPS_A_CALL = 50  # Steps between two reports of progress, and between checks f
 PILOT_SHARE = 0.25  # Steps of the pilot, of those of a run
 FIRST_VARIANCE = 0.01  # of the log-weights after the first step
 LEAST = -60.0  # x below which the first step never ends
+FIRST_LOG_ODDS = -3.0  # at which the path from a mode begins, at most
+MAX_LOG_ODDS = 35.0  # beyond which a reinforcement is rounded to 1
 NEGLIGIBLE = 0.01  # (1 - ρ) m / α at the step before the last
 LEAST_SHARE = 0.1  # of an even share, that each stretch gets at least
 
@@ -98,7 +100,7 @@ def mode_path(
 ) -> Pilot:
     """Return a path of about `n_steps` steps from a mode with the expected counts `mean`."""
     held = mean > 0
-    last = math.log(float((mean[held] / urn.alpha[held]).max()) / NEGLIGIBLE)
+    last = min(MAX_LOG_ODDS, math.log(float((mean[held] / urn.alpha[held]).max()) / NEGLIGIBLE))
     return _path_of(urn, moves, mean, _Scale(_of_log_odds, last), n_steps, rng)
 
 
@@ -123,6 +125,8 @@ def _path_of(
     rng: np.random.Generator,
 ) -> Pilot:
     first = _first(urn, moves, mean, scale, rng)
+    if mean.any():  # independent tokens may all be alike, and the model's not
+        first = min(first, FIRST_LOG_ODDS)
     whole = Path(np.array([0.0, 1.0]), mean, urn.alpha)
     if first >= scale.last or n_steps < 2:
         population = new_population(urn, moves, N_CHAINS)

@@ -9,7 +9,7 @@ from models.allocation.annealing.cell_moves import scratch_bytes
 from models.allocation.annealing.fiber_moves import products_bytes
 from models.allocation.annealing.sweep import Moves, Scratch, scratch_for, sweep
 from models.allocation.annealing.token_moves import draw_independent
-from models.allocation.annealing.urn import Urn, log_probability
+from models.allocation.annealing.urn import Urn, count, log_probability
 from models.allocation.inference_plan import InferencePlan
 from models.allocation.particles.resampling import SYSTEMATIC, assign_slots, draw_children
 from models.arrays import Floats, Ints32
@@ -62,6 +62,15 @@ def population_bytes(plan: InferencePlan, n_particles: int) -> int:
     n_blocks = 1 + sum(table.n_uses for table in plan.dynamic)
     shared = n_tokens * (12 + 4 * n_blocks) + products_bytes(plan) + scratch_bytes()
     return n_particles * (8 * plan.n_state + 4 * n_tokens + 28) + shared + 8 * plan.n_state
+
+
+@kernel
+def place(population: Population, values: Ints32) -> None:
+    """Give the first particle, which has no tokens, these joint values (n_tokens,)."""
+    population.values[0, :] = values
+    for cell in range(population.urn.pattern_of.shape[0]):
+        for token in range(population.urn.cell_start[cell], population.urn.cell_start[cell + 1]):
+            count(population.urn, population.counts[0], cell, values[token], 1.0)
 
 
 @kernel

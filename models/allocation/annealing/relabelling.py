@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse
 
 from models.allocation.annealing.urn import Urn
 from models.allocation.inference_plan import InferencePlan
@@ -49,9 +50,13 @@ RULES = tuple(
 )
 
 
+COMMON = Rules(10.0, 0.001, 3.0)  # until they are fitted
+
+
 class _Groups(NamedTuple):
     """Tokens with the same value of a class of hidden indices."""
 
+    is_exchangeable: bool  # else labels stay as they are
     sizes: Ints  # (n_values,), tokens
     order: Ints  # (n_values,), in which they are labelled
     fits: tuple[Floats, ...]  # of each mode: (n_values, n_values), of labels to groups
@@ -63,15 +68,18 @@ class Relabelling:
 
     plan: InferencePlan
     classes: tuple[tuple[str, ...], ...]  # Hidden indices whose labels are permuted together
+    fixed: tuple[str, ...]  # Other hidden indices
     log_shares: tuple[dict[str, Floats], ...]  # of each mode: (n_cells, n_values) of each index
-    rules: Rules = RULES[0]
+    rules: Rules
 
     @classmethod
     def of(cls, plan: InferencePlan, urn: Urn, means: Sequence[Floats]) -> "Relabelling":
         """Return the distribution for modes with these expected counts, (n_state,) each."""
         classes = exchangeable_classes(plan.model)
-        names = [name for each in classes for name in each]
-        return cls(plan, classes, tuple(_log_shares(plan, urn, mean, names) for mean in means))
+        named = {name for names in classes for name in names}
+        fixed = tuple(name for name in plan.model.hidden if name not in named)
+        log_shares = tuple(_log_shares(plan, urn, mean) for mean in means)
+        return cls(plan, classes, fixed, log_shares, COMMON)
 
     def fitted(self, ends: Sequence[tuple[int, Ints32]], rng: np.random.Generator) -> "Relabelling":
         """Return the distribution by which these modes and joint values are most probable."""
@@ -96,7 +104,7 @@ class Relabelling:
         mode = int(rng.choice(len(chances), p=chances))
         total = self._log_copies() + math.log(chances[mode])
         relabelled = values.astype(np.int64)
-        for names, each in zip(self.classes, groups, strict=True):
+        for names, each in zip(self.classes, groups, strict=False):
             labels, log_probability = _labels(each, mode, self.rules, rng)
             total += log_probability
             for name in names:
@@ -106,7 +114,8 @@ class Relabelling:
 
     def _log_weight(self, groups: Sequence[_Groups], mode: int, rules: Rules) -> float:
         total = self._log_copies() + math.log(self._modes(groups, rules)[mode])
-        return total + sum(_labels(each, mode, rules, None)[1] for each in groups)
+        exchangeable = [each for each in groups if each.is_exchangeable]
+        return total + sum(_labels(each, mode, rules, None)[1] for each in exchangeable)
 
     def _modes(self, groups: Sequence[_Groups], rules: Rules) -> Floats:
         fit = np.zeros(len(self.log_shares))
@@ -114,7 +123,7 @@ class Relabelling:
             for each in groups:
                 fits = each.fits[mode].copy()
                 for group in each.order:
-                    label = int(fits[:, group].argmax())
+                    label = int(fits[:, group].argmax()) if each.is_exchangeable else group
                     fit[mode] += fits[label, group]
                     fits[label] = -np.inf
         return _chances(fit, rules.temperature, rules.least)
@@ -131,23 +140,25 @@ class Relabelling:
         return values // strides % self.plan.model.cardinalities[name], strides
 
     def _groups(self, values: Ints32, rng: np.random.Generator) -> list[_Groups]:
-        """Return the groups of each class, in the order in which they are labelled."""
-        counts = self.plan.observed.counts
+        """Return the groups of each class, then of other hidden indices, in the order in which they
+        are labelled.
+        """
+        n_tokens, counts = len(values), self.plan.observed.counts
         cell_of = np.repeat(np.arange(len(counts)), counts)
         found = []
-        for names in self.classes:
+        for names in (*self.classes, *((name,) for name in self.fixed)):
             n_values = self.plan.model.cardinalities[names[0]]
             sizes = np.zeros(n_values, dtype=np.int64)
             fits = np.zeros((len(self.log_shares), n_values, n_values))
             for name in names:
-                cells = cell_of * n_values + self._digits(values, name)[0]
-                tokens = np.bincount(cells, minlength=len(counts) * n_values)
-                tokens = tokens.reshape(len(counts), n_values)
-                sizes += tokens.sum(axis=0)
+                digits, _ = self._digits(values, name)
+                sizes += np.bincount(digits, minlength=n_values)
+                shape = n_values, len(counts)  # tokens of each group in each cell
+                tokens = scipy.sparse.csr_array((np.ones(n_tokens), (digits, cell_of)), shape)
                 for mode, log_shares in enumerate(self.log_shares):
-                    fits[mode] += log_shares[name].T @ tokens
+                    fits[mode] += (tokens @ log_shares[name]).T
             order = np.lexsort([rng.random(n_values), -sizes])
-            found.append(_Groups(sizes, order, tuple(fits)))
+            found.append(_Groups(names in self.classes, sizes, order, tuple(fits)))
         return found
 
 
@@ -178,8 +189,8 @@ def exchangeable_classes(model: AllocationModel) -> tuple[tuple[str, ...], ...]:
 def relabelling_bytes(plan: InferencePlan) -> int:
     """Return the memory that the shares of a mode take."""
     sizes = plan.model.cardinalities
-    n_values = sum(sizes[name] for each in exchangeable_classes(plan.model) for name in each)
-    return 8 * n_values * len(plan.observed.counts)
+    n_values = sum(sizes[name] for name in plan.model.hidden)
+    return 8 * n_values * len(plan.observed.counts) + 24 * MAX_BLOCK + 32 * plan.observed.n_tokens
 
 
 def _stride(plan: InferencePlan, unknown: tuple[str, ...], name: str) -> int:
@@ -187,10 +198,10 @@ def _stride(plan: InferencePlan, unknown: tuple[str, ...], name: str) -> int:
     return math.prod(plan.model.cardinalities[each] for each in later)
 
 
-def _log_shares(plan: InferencePlan, urn: Urn, mean: Floats, names: list[str]) -> dict[str, Floats]:
-    """Return the logs of the probabilities of the values of indices, of a token of each cell."""
+def _log_shares(plan: InferencePlan, urn: Urn, mean: Floats) -> dict[str, Floats]:
+    """Return the logs of the probabilities of hidden values, of a token of each cell."""
     sizes, base = plan.model.cardinalities, urn.alpha + mean
-    shares = {name: np.zeros((len(urn.pattern_of), sizes[name])) for name in names}
+    shares = {name: np.zeros((len(urn.pattern_of), sizes[name])) for name in plan.model.hidden}
     for pattern, unknown in enumerate(plan.unknown):
         n_values, at = int(urn.n_values[pattern]), int(urn.columns_at[pattern])
         columns = urn.columns[at : at + len(urn.power) * n_values].reshape(-1, n_values)
@@ -200,10 +211,10 @@ def _log_shares(plan: InferencePlan, urn: Urn, mean: Floats, names: list[str]) -
             for f, power in enumerate(urn.power):
                 weights *= base[urn.address[some, f, np.newaxis] + columns[f]] ** float(power)
             weights /= weights.sum(axis=1, keepdims=True)
-            for name in names:
-                digits = np.arange(n_values) // _stride(plan, unknown, name) % sizes[name]
-                for value in range(sizes[name]):
-                    shares[name][some, value] = weights[:, digits == value].sum(axis=1)
+            joint = weights.reshape(len(some), *(sizes[name] for name in unknown))
+            for name in plan.model.hidden:
+                others = tuple(1 + n for n, each in enumerate(unknown) if each != name)
+                shares[name][some] = joint.sum(axis=others)
     return {name: np.log(np.maximum(each, 1e-300)) for name, each in shares.items()}
 
 
@@ -220,7 +231,7 @@ def _labels(
     """Draw a label for each group, or leave all as they are without `rng`; return the log of the
     probability with them.
     """
-    sizes, order, fits = groups
+    _, sizes, order, fits = groups
     labels, left, total = np.arange(len(sizes)), list(range(len(sizes))), 0.0
     for group in order:
         least = max(rules.least, math.exp(-sizes[group] / rules.few))

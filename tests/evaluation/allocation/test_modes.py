@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
-from evaluation import log_marginal
-from evaluation.allocation.modes import MAX_KEPT, WITHIN, distinct, find_modes
+from evaluation import bracket_marginal, log_marginal
+from evaluation.allocation import modes
+from evaluation.allocation.exact import exact
+from evaluation.allocation.modes import MAX_KEPT, WITHIN, distinct, search
 from evaluation.allocation.simulate import draw
 from models.allocation.annealing.sweep import moves_of
 from models.allocation.annealing.urn import urn_of
@@ -11,12 +13,14 @@ from models.allocation.inference_plan import plan_of
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_of_counts
 
+TWO_BLOCKS = np.kron(np.eye(2, dtype=int), np.full((2, 2), 8))
 
-def found_in(model, X, n_modes, n_threads=1, n_sweeps=60):
+
+def searched(model, X, n_modes, n_threads=1, n_sweeps=60):
     observed = CellCounts.of(X, model)
     plan = plan_of(model, observed)
     urn, steps = urn_of(plan), []
-    modes = find_modes(
+    found = search(
         plan,
         urn,
         moves_of(plan, urn),
@@ -28,35 +32,62 @@ def found_in(model, X, n_modes, n_threads=1, n_sweeps=60):
         n_threads=n_threads,
         on_progress=steps.append,
     )
-    assert sum(steps) == n_modes * n_sweeps
-    return plan, urn, modes
+    assert 0.4 * n_modes * n_sweeps < sum(steps) < 0.7 * n_modes * n_sweeps
+    return found
+
+
+def kept_of(found, every=None):
+    every = found.modes() if every is None else every
+    return distinct(found.plan, found.urn, every, np.random.default_rng(0))
 
 
 def test_a_mode_that_all_searches_find_is_kept_once():
     model = AllocationModel.nmf(4, 4, 2, 0.5)
-    X = np.kron(np.eye(2, dtype=int), np.full((2, 2), 8))
-    plan, urn, modes = found_in(model, X, 6, n_sweeps=200)
-    levels = [mode.log_marginal for mode in modes]
+    found = searched(model, TWO_BLOCKS, 6, n_sweeps=200)
+    every = found.modes()
+    levels = [mode.log_marginal for mode in every]
     assert levels == sorted(levels, reverse=True)
-    assert levels[0] - levels[-1] < 5  # errors of pilots
-    assert len(distinct(plan, urn, modes, np.random.default_rng(0))) == 1
-    found = log_marginal(model, X, "annealed", n_sweeps=60, n_modes=6, random_state=1)
-    assert found.n_modes == 6
-    assert found.n_found >= 3
-    assert not found.is_unreliable
+    kept, n_found = kept_of(found, every)
+    assert kept == every[:1]
+    assert n_found == 6
 
 
 def test_modes_that_differ_are_kept_and_those_far_below_are_not():
     model = AllocationModel.nmf(6, 6, 2, 0.01)
-    X = np.kron(np.eye(3, dtype=int), np.full((2, 2), 4))  # three blocks, two of them are joined
-    plan, urn, modes = found_in(model, X, 12)
-    kept = distinct(plan, urn, modes, np.random.default_rng(0))
-    assert 2 <= len(kept) <= 3
-    assert kept[0] is modes[0]
-    high = [modes[0].log_marginal - WITHIN - 1, *(mode.log_marginal for mode in kept)]
-    assert min(high[1:]) > high[0]
+    X = np.kron(np.eye(3, dtype=int), np.full((2, 2), 40))  # three blocks, two of them are joined
+    found = searched(model, X, 12)
+    every = found.modes()
+    kept, n_found = kept_of(found, every)
+    assert len(kept) == 3
+    assert 1 <= n_found <= 8
+    assert min(mode.log_marginal for mode in kept) > every[0].log_marginal - WITHIN
     repeated = [mode for mode in kept for _ in range(MAX_KEPT)]
-    assert distinct(plan, urn, repeated, np.random.default_rng(0)) == kept
+    assert kept_of(found, repeated) == (kept, MAX_KEPT)
+
+
+@pytest.mark.parametrize("n_particles", [1, 3])
+def test_a_sum_over_several_modes_is_unbiased(monkeypatch, n_particles):
+    monkeypatch.setattr(modes, "EVEN", 0.0)
+    monkeypatch.setattr(modes, "SAME", 2.0)  # which none is
+    kept = []
+
+    def watched(*args):
+        kept.append(distinct(*args))
+        return kept[-1]
+
+    monkeypatch.setattr("evaluation.allocation.annealed.distinct", watched)
+    model, X = AllocationModel.nmf(3, 3, 2, 0.01), np.diag([3, 3, 3])  # which two are joined?
+    settings = {"n_sweeps": 80, "n_modes": 12, "random_state": 1, "n_particles": n_particles}
+    found = bracket_marginal(model, X, n_repeats=400, **settings)
+    truth = exact(model, CellCounts.of(X, model)).log_marginal
+    assert len(kept[0][0]) == MAX_KEPT
+    ratio = np.exp(found.lower.repeats - truth)
+    assert abs(ratio.mean() - 1) < 2.58 * ratio.std(ddof=1) / 20
+    assert ratio.std() < 1.5
+    back = np.exp(truth - found.upper_chains)
+    assert abs(back.mean() - 1) < 0.1  # ends of forward runs are nearly draws of the posterior
+    if n_particles > 1:
+        assert found.lower.genealogy_error == pytest.approx(found.lower.standard_error, rel=0.5)
 
 
 def test_runs_from_modes_agree_where_those_from_the_prior_do_not():
@@ -66,8 +97,31 @@ def test_runs_from_modes_agree_where_those_from_the_prior_do_not():
     from_prior, from_modes = (
         log_marginal(model, X, "annealed", n_modes=n, **settings) for n in (0, 6)
     )
+    assert from_modes.n_found > 0
     assert from_modes.spread < 0.6 * from_prior.spread
     assert from_modes.log_marginal > from_prior.log_marginal - from_prior.standard_error
+
+
+def test_searches_that_agree_leave_it_at_the_prior():
+    model, settings = AllocationModel.lda(8, 8, 4, 0.5, 0.1), {"n_repeats": 4, "random_state": 1}
+    X = np.kron(np.eye(4, dtype=int), np.full((2, 2), 12))  # with modes beyond number
+    found, of_prior = (
+        log_marginal(model, X, "annealed", n_modes=n, n_sweeps=1000, **settings) for n in (8, 0)
+    )
+    assert len(found.searches) == 8
+    assert found.searches.std(ddof=1) < modes.EVEN
+    assert found.n_found == 0
+    assert np.array_equal(found.repeats, of_prior.repeats)
+    assert not found.is_unreliable
+
+
+def test_an_estimate_below_that_of_the_searches_is_not_relied_on(monkeypatch):
+    monkeypatch.setattr(modes, "EVEN", 0.0)
+    X = np.kron(np.eye(8, dtype=int), np.full((2, 2), 3))
+    model, settings = AllocationModel.nmf(16, 16, 4, 0.05), {"n_repeats": 4, "random_state": 1}
+    found = log_marginal(model, X, "annealed", n_modes=8, n_sweeps=600, **settings)
+    assert found.log_marginal < -315.5  # which blocks are joined? The truth is -314.8
+    assert found.is_unreliable
 
 
 def test_one_search_that_alone_found_the_best_mode_is_not_relied_on(caplog):
@@ -79,15 +133,22 @@ def test_one_search_that_alone_found_the_best_mode_is_not_relied_on(caplog):
     assert found.standard_error < 0.5
     assert found.is_unreliable
     assert "one search alone found the best mode" in caplog.text
-    single = log_marginal(model, X, "annealed", n_modes=1, **settings)
-    assert single.n_found == single.n_modes == 1
-    assert single.is_unreliable == (single.standard_error > 0.5)
+
+
+@pytest.mark.parametrize("a", [1e-15, 1e-3])
+def test_a_mode_without_doubt_is_annealed_all_the_same(monkeypatch, a):
+    monkeypatch.setattr(modes, "EVEN", 0.0)
+    model, X = AllocationModel.nmf(3, 3, 3, a), np.diag([3, 3, 3])
+    for mode in searched(model, X, 4, n_sweeps=100).modes():
+        assert len(mode.pilot.path.reinforcement) > 50
+        assert mode.pilot.path.reinforcement[-2] < 1.0
 
 
 def test_threads_change_no_bit():
-    model = AllocationModel.nmf(4, 4, 2, 0.5)
-    X = np.kron(np.eye(2, dtype=int), np.full((2, 2), 8))
-    one, two = (found_in(model, X, 4, n_threads=n)[2] for n in (1, 3))
+    one, two = (
+        searched(AllocationModel.nmf(4, 4, 2, 0.5), TWO_BLOCKS, 4, n_threads=n).modes()
+        for n in (1, 3)
+    )
     for mode, other in zip(one, two, strict=True):
         assert mode.log_marginal == other.log_marginal
         assert np.array_equal(mode.mean, other.mean)
