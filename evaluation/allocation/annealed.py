@@ -102,19 +102,8 @@ def annealed(
     TableMemoryError if the particles take more than `max_memory` bytes, or hidden indices have too
     many joint values to be listed; ValueError or TypeError if a setting is out of its range.
     """
-    runs = _Runs.of(
-        model,
-        observed,
-        n_particles=n_particles,
-        n_repeats=n_repeats,
-        n_sweeps=n_sweeps,
-        n_modes=n_modes,
-        max_memory=max_memory,
-        seed=seed,
-        n_jobs=n_jobs,
-        on_progress=on_progress,
-    )
-    return runs.forward(on_progress)[0]
+    settings = _Settings(n_particles, n_repeats, n_sweeps, n_modes, max_memory, seed, n_jobs)
+    return _Runs.of(model, observed, settings, on_progress).forward(on_progress)[0]
 
 
 def bracket_marginal(
@@ -139,17 +128,8 @@ def bracket_marginal(
     or X lacks an index of some token and has an allocation.
     """
     observed, seed = CellCounts.of(X, model), seed_from(random_state)
-    runs = _Runs.of(
-        model,
-        observed,
-        n_particles=n_particles,
-        n_repeats=n_repeats,
-        n_sweeps=n_sweeps,
-        n_modes=n_modes,
-        max_memory=max_memory,
-        seed=seed,
-        n_jobs=n_jobs,
-    )
+    settings = _Settings(n_particles, n_repeats, n_sweeps, n_modes, max_memory, seed, n_jobs)
+    runs = _Runs.of(model, observed, settings)
     ends = None if allocation is None else [_values_of(runs.plan, allocation)] * n_repeats
     estimate, found = runs.forward()
     chains = runs.back(found if ends is None else ends)
@@ -190,8 +170,20 @@ def check_annealing_memory(
         )
 
 
+class _Settings(NamedTuple):
+    """Settings of `annealed`."""
+
+    n_particles: int
+    n_repeats: int
+    n_sweeps: int
+    n_modes: int
+    max_memory: int
+    seed: int
+    n_jobs: int | None
+
+
 class _Start(NamedTuple):
-    """Where runs begin."""
+    """Start of runs: a path, and how probable the data are there."""
 
     path: Path
     constant: float  # Log-probability of the data there
@@ -217,17 +209,11 @@ class _Runs:
         cls,
         model: AllocationModel,
         observed: CellCounts,
-        *,
-        n_particles: int,
-        n_repeats: int,
-        n_sweeps: int,
-        n_modes: int,
-        max_memory: int,
-        seed: int,
-        n_jobs: int | None,
+        settings: _Settings,
         on_progress: Callable[[int], object] = lambda n_steps: None,  # noqa: ARG005
     ) -> "_Runs":
         """Find modes and paths. Raises what `annealed` does."""
+        n_particles, n_repeats, n_sweeps, n_modes, max_memory, seed, n_jobs = settings
         check_whole("n_particles", n_particles, 1)
         check_whole("n_repeats", n_repeats, 1)
         check_whole("n_sweeps", n_sweeps, 1)

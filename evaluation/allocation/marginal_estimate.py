@@ -35,7 +35,7 @@ class ParticlePath:
 
 
 class SearchResult(NamedTuple):
-    """What searches for modes found."""
+    """Result of searches for modes."""
 
     log_marginals: Floats  # (n_searches,), estimates beside
     n_found: int  # Searches that found the best mode; 0 where runs do not start from modes
