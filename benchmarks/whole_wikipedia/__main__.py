@@ -1,9 +1,10 @@
-"""Command line: `python -m benchmarks.whole_wikipedia pages|run|rates|paper …`."""
+"""Command line: `python -m benchmarks.whole_wikipedia pages|run|count|rates|paper …`."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from benchmarks.whole_wikipedia.markup import Markup
 from benchmarks.whole_wikipedia.pages import make_pages, n_cores, real_pages
 from benchmarks.whole_wikipedia.paper import print_paper
 from benchmarks.whole_wikipedia.rates import measure_rates
-from benchmarks.whole_wikipedia.run import Folder, print_stages, straight_through
+from benchmarks.whole_wikipedia.run import Folder, count_again, print_stages, straight_through
 from corpora.articles.mediawiki_xml import read_pages
 
 DESCRIBED = 1000  # Articles of the last file that are compared with real pages
@@ -20,18 +21,21 @@ DESCRIBED = 1000  # Articles of the last file that are compared with real pages
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.whole_wikipedia")
     what = parser.add_subparsers(dest="what", required=True)
-    for name in ("pages", "run", "rates", "paper"):
+    for name in ("pages", "run", "count", "rates", "paper"):
         each = what.add_parser(name)
         each.add_argument("--folder", type=Path, required=True)
         if name in ("rates", "paper"):
             continue
-        each.add_argument("--pages", type=int, default=20_000, help="articles to make")
         each.add_argument("--threads", type=int, default=n_cores())
+        if name != "pages":
+            each.add_argument("--paper", type=Path, help="run.json of a run whose rates to compare")
+        if name == "count":
+            continue
+        each.add_argument("--pages", type=int, default=20_000, help="articles to make")
         each.add_argument("--seed", type=int, default=0, help="of the pages")
         if name == "run":
             each.add_argument("--topics", type=int, default=100)
             each.add_argument("--kills", action="store_true", help="kill each stage once")
-            each.add_argument("--paper", type=Path, help="run.json of a run whose rates to compare")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     if arguments.what == "pages":
@@ -50,14 +54,17 @@ def main() -> None:
     if arguments.what == "paper":
         print_paper(*(json.loads(path.read_text()) for path in (folder.results, folder.rates)))
         return
-    found = straight_through(
-        folder,
-        arguments.pages,
-        arguments.topics,
-        arguments.threads,
-        kills=arguments.kills,
-        seed=arguments.seed,
-    )
+    if arguments.what == "count":
+        found = count_again(replace(folder, name="count"), arguments.threads)
+    else:
+        found = straight_through(
+            folder,
+            arguments.pages,
+            arguments.topics,
+            arguments.threads,
+            kills=arguments.kills,
+            seed=arguments.seed,
+        )
     paper = json.loads(arguments.paper.read_text()) if arguments.paper else None
     print_stages(found, paper)
 

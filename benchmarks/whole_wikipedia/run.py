@@ -7,6 +7,10 @@ Every stage is a command as users give it, and with `--kills` each is killed onc
 given again. The same command on the same folder goes on where it was; what stages took is in
 DIR/run.json, added up. At the end the store must hold every article that was made.
 
+    python -m benchmarks.whole_wikipedia count --folder DIR [--paper run.json]
+
+repeats the three passes that count words, without kills, on the store of a run.
+
 Killed while it counts, `train` begins with bigrams again; what that takes is booked on the stage
 that was killed.
 """
@@ -36,7 +40,8 @@ KILL_AFTER_OTHERS = 45.0
 """Seconds of a stage. Checkpoints of training are 30 seconds apart."""
 PAGES_A_LOOK = 100_000
 """Pages above which looks at the processes and the store become rarer, as each takes longer."""
-LINEAR = ("download", "text", "bigrams", "vocabulary", "counts", "training", "evaluate")
+PASSES = ("bigrams", "vocabulary", "counts")
+LINEAR = ("download", "text", *PASSES, "training", "evaluate")
 """Stages that take as much time for each article, however many there are."""
 
 
@@ -45,6 +50,7 @@ class Folder:
     """Where all is: pages, store, run, log and results."""
 
     path: Path
+    name: str = RUN  # of the run
 
     @property
     def store(self) -> Path:
@@ -59,7 +65,7 @@ class Folder:
     @property
     def run(self) -> RunDirectory:
         """The run."""
-        return RunDirectory(self.runs / RUN)
+        return RunDirectory(self.runs / self.name)
 
     @property
     def results(self) -> Path:
@@ -141,6 +147,22 @@ def straight_through(
     found = json.loads(folder.results.read_text()) | about_run(folder, n_articles)
     atomic_write_text(folder.results, json.dumps(found, indent=1) + "\n")
     return found
+
+
+def count_again(folder: Folder, threads: int) -> dict[str, Any]:
+    """Count the words of an annotated store, and train a small model; return what a run takes, for
+    the passes that count.
+    """
+    command = ["train", "--articles", str(folder.store), "--run", folder.name, "--seed", "1"]
+    command += ["--runs", str(folder.runs), "--threads", str(threads)]
+    command += ["--model", "gibbs", "--topics", "2", "--max-passes", "1"]
+    n_articles = len(ArticleStore(folder.store))
+    watch = Watch(every=EVERY_SECONDS * max(1.0, n_articles / PAGES_A_LOOK))
+    log = folder.path / "log.txt"
+    watch.run(["pipeline", *command], folder.stage_of_training, lambda name: 0.0, log)  # noqa: ARG005
+    stages = {name: asdict(watch.stages[name]) for name in PASSES if name in watch.stages}
+    about = {"pages": n_articles, "stages": stages, "disk": {}}
+    return about | about_run(folder, n_articles)
 
 
 def about_run(folder: Folder, n_articles: int) -> dict[str, Any]:
