@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath, SearchResult
-from evaluation.allocation.modes import RESAMPLE_BELOW, distinct, labels_of, modes_bytes, search
+from evaluation.allocation.modes import distinct, labels_of, modes_bytes, search
 from evaluation.allocation.simulate import draw
 from evaluation.arrays import Floats, Ints32
 from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
@@ -56,6 +56,7 @@ from models.seed import seed_from
 N_SWEEPS = 1000
 N_PARTICLES = 4
 N_MODES = 8
+RESAMPLE_BELOW = 0.5  # Share of particles that are effective
 N_TIMES = 200  # Maximum number of steps that a path keeps
 PILOT, BACK, KEPT, DRAWN = 1, 2, 5, 7  # Streams of random numbers
 
@@ -160,7 +161,7 @@ def check_annealing_memory(
 ) -> None:
     """Raise TableMemoryError if the runs of `annealed` take more than `max_memory` bytes."""
     needed = population_bytes(plan, max(n_particles, 1)) * n_threads
-    searches = modes_bytes(plan, n_modes, max(n_particles, 1), n_threads)
+    searches = modes_bytes(plan, n_modes, n_threads)
     needed = max(needed, population_bytes(plan, N_FIRST), searches)  # of paths, made before
     needed += n_repeats * (16 * N_TIMES + 4 * plan.observed.n_tokens)
     if needed > max_memory:
@@ -235,7 +236,6 @@ class _Runs:
                 moves,
                 constant,
                 n_modes=n_modes,
-                n_particles=n_particles,
                 n_sweeps=n_sweeps,
                 seed=seed,
                 n_threads=n_threads,
@@ -251,7 +251,7 @@ class _Runs:
             modes, n_found = distinct(plan, urn, found.modes(), rng)
             starts = [_Start(mode.pilot.path, mode.constant) for mode in modes]
             labels = labels_of(plan, urn, modes, rng)
-        searches = SearchResult(np.zeros(0) if found is None else found.log_marginals, n_found)
+        searches = SearchResult(np.zeros(0) if found is None else found.slow.log_marginals, n_found)
         n_threads = min(n_threads, n_repeats)
         return cls(
             plan, urn, moves, starts, labels, searches, n_particles, n_repeats, seed, n_threads

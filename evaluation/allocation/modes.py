@@ -1,14 +1,20 @@
 """Modes of the posterior of allocations, found by searches.
 
-A search anneals particles from the prior's mean; their mean weight is an unbiased estimate. Where
-the estimates of all searches are nearly the same, this path is good enough, and no mode is missed.
-Else a particle of each, drawn by weight, is swept until it has settled. Its expected counts are
-where a path to the model begins. The pilot of that path says how probable the data are in the mode
-alone, so that the best modes are kept, each once.
+A search is a chain that is annealed from the prior's mean; its weight is an unbiased estimate. Where
+the weights of slow chains are nearly the same, this path is good enough, and no mode is missed. Else
+the chains with the largest weights, half of them slow and half quick, are swept until they have
+settled. Their weights are taken, not the probabilities of their ends, as they count how many
+allocations a mode has, and how rarely chains come to it. Of many quick chains one or another ends
+where few do; slow ones end in better modes where these are many.
+
+Where a chain has settled, its expected counts are where a path to the model begins. The pilot of
+that path says how probable the data are in the mode alone, so that the best modes are kept, each
+once.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +30,6 @@ from models.allocation.annealing.path import (
     prior_path,
 )
 from models.allocation.annealing.population import (
-    log_mean_weight,
     new_population,
     place,
     population_bytes,
@@ -36,16 +41,27 @@ from models.allocation.annealing.urn import Urn
 from models.allocation.inference_plan import InferencePlan
 from models.parallel import for_blocks
 
-RESAMPLE_BELOW = 0.5  # Share of particles that are effective
-SHARE = 0.5  # Steps of a search, of those of a path
-EVEN = 1.0  # nats: standard deviation of searches below which the path from the prior will do
-FEWEST = 4  # Searches from which on that is told
+SLOW, QUICK = 2.0, 0.25  # Steps of a search, of those of a path
+QUICK_EACH = 4  # Quick searches for each slow one
+EVEN = 1.0  # nats: standard deviation of slow searches below which the path from the prior will do
+FEWEST = 4  # Slow searches from which on that is told
 SETTLED = 1.0  # Sweeps until an allocation has settled, of the steps of a path
 AVERAGED = 0.1  # Sweeps that expected counts are the average of
 MAX_KEPT = 4
 WITHIN = 10.0  # nats: modes that are further below the best one are left out
 SAME = 0.05  # Probability of another mode, from which on it is the same one
 SEARCH, PILOT, SETTLING = 4, 1, 6  # Streams of random numbers
+
+
+class Chains(NamedTuple):
+    """Chains from the prior's mean that were annealed as slowly as each other."""
+
+    log_marginals: Floats  # (n,), the log of the unbiased estimate of each
+    ends: list[Ints32]  # (n_tokens,) each, joint values
+
+    def best(self, n: int) -> list[Ints32]:
+        """Return the ends of the chains with the largest weights."""
+        return [self.ends[each] for each in np.argsort(-self.log_marginals, kind="stable")[:n]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,31 +75,33 @@ class Searches:
     n_sweeps: int
     seed: int
     n_threads: int
-    log_marginals: Floats  # (n,), the log of the unbiased estimate of each search
-    ends: list[Ints32]  # (n_tokens,) each, joint values
+    slow: Chains  # as many as modes are looked at
+    quick: Chains
 
     @property
     def are_even(self) -> bool:
         """Whether all searches say the same, so that the path from the prior's mean will do."""
-        n = len(self.log_marginals)
-        return n >= FEWEST and bool(self.log_marginals.std(ddof=1) < EVEN)
+        logs = self.slow.log_marginals
+        return len(logs) >= FEWEST and bool(logs.std(ddof=1) < EVEN)
 
     def modes(self) -> list["Mode"]:
-        """Return the modes that the searches ended in, the most probable first."""
-        found: list[Mode | None] = [None] * len(self.ends)
+        """Return the modes that the best searches ended in, the most probable first."""
+        n_quick = len(self.slow.ends) // 2
+        ends = self.slow.best(len(self.slow.ends) - n_quick) + self.quick.best(n_quick)
+        found: list[Mode | None] = [None] * len(ends)
 
         def work(first: int, last: int) -> None:
             for n in range(first, last):
-                found[n] = self._mode(n)
+                found[n] = self._mode(n, ends[n])
 
         for_blocks(work, len(found), 1, min(self.n_threads, len(found)))
         modes = [mode for mode in found if mode is not None]
         return sorted(modes, key=lambda mode: -mode.log_marginal)
 
-    def _mode(self, n: int) -> "Mode":
+    def _mode(self, n: int, end: Ints32) -> "Mode":
         urn, rng = self.urn, np.random.default_rng([self.seed, n, SETTLING])
         population = new_population(urn, self.moves, 1)
-        place(population, self.ends[n])
+        place(population, end)
         for share in (SETTLED, AVERAGED):
             n_settling = max(1, round(share * self.n_sweeps))
             mean = expected_counts(self.moves, population, 0, n_settling, rng)
@@ -115,31 +133,33 @@ def search(
     constant: float,
     *,
     n_modes: int,
-    n_particles: int,
     n_sweeps: int,
     seed: int,
     n_threads: int,
     on_progress: Callable[[int], object],
 ) -> Searches:
-    """Search for modes `n_modes` times. `constant` is as in `Searches`."""
-    n_steps = max(2, round(SHARE * n_sweeps))
-    path = prior_path(urn, moves, n_steps, np.random.default_rng([seed, 0, SEARCH, 0]))
-    logs, ends = np.zeros(n_modes), [np.zeros(0, dtype=np.int32)] * n_modes
-
-    def work(first: int, last: int) -> None:
-        for n in range(first, last):
-            rng = np.random.default_rng([seed, n, SEARCH, 1])
-            population = new_population(urn, moves, n_particles)
-            log, _ = follow(moves, population, path, RESAMPLE_BELOW, rng, on_progress)
-            logs[n] = log + log_mean_weight(population)
-            weights = np.exp(population.log_weight - population.log_weight.max())
-            particle = int(rng.choice(n_particles, p=weights / weights.sum()))
-            ends[n] = population.values[particle].copy()
-
-    for_blocks(work, n_modes, 1, min(n_threads, n_modes))
+    """Search for `n_modes` modes. `constant` is as in `Searches`."""
     weights = np.zeros(int(urn.n_values.max()))
-    logs += constant + log_probability_independent(urn, weights)
-    return Searches(plan, urn, moves, constant, n_sweeps, seed, n_threads, logs, ends)
+    start = constant + log_probability_independent(urn, weights)
+
+    def chains(kind: int, share: float, n_chains: int) -> Chains:
+        n_steps = max(2, round(share * n_sweeps))
+        path = prior_path(urn, moves, n_steps, np.random.default_rng([seed, kind, SEARCH, 0]))
+        logs, ends = np.zeros(n_chains), [np.zeros(0, dtype=np.int32)] * n_chains
+
+        def work(first: int, last: int) -> None:
+            for n in range(first, last):
+                rng = np.random.default_rng([seed, n, SEARCH, 1 + kind])
+                population = new_population(urn, moves, 1)
+                follow(moves, population, path, 0.0, rng, on_progress)
+                logs[n], ends[n] = start + population.log_weight[0], population.values[0]
+
+        for_blocks(work, n_chains, 1, min(n_threads, n_chains))
+        return Chains(logs, ends)
+
+    slow = chains(0, SLOW, n_modes)
+    quick = chains(1, QUICK, QUICK_EACH * n_modes)
+    return Searches(plan, urn, moves, constant, n_sweeps, seed, n_threads, slow, quick)
 
 
 def labels_of(
@@ -169,11 +189,11 @@ def distinct(
     return kept, n_found
 
 
-def modes_bytes(plan: InferencePlan, n_modes: int, n_particles: int, n_threads: int) -> int:
+def modes_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
     """Return the memory that modes take, and the searches for them, at most."""
     if not n_modes:
         return 0
-    of_search = population_bytes(plan, n_particles) + population_bytes(plan, N_FIRST)
-    of_mode = 8 * plan.n_state + 4 * N_CHAINS * plan.observed.n_tokens
+    of_search = population_bytes(plan, N_FIRST)
+    of_mode = 8 * plan.n_state + 4 * (N_CHAINS + 1 + QUICK_EACH) * plan.observed.n_tokens
     of_labels = (MAX_KEPT + n_threads) * relabelling_bytes(plan)
     return min(n_threads, n_modes) * of_search + n_modes * of_mode + of_labels

@@ -26,13 +26,13 @@ def searched(model, X, n_modes, n_threads=1, n_sweeps=60):
         moves_of(plan, urn),
         log_of_counts(model, observed),
         n_modes=n_modes,
-        n_particles=2,
         n_sweeps=n_sweeps,
         seed=1,
         n_threads=n_threads,
         on_progress=steps.append,
     )
-    assert 0.4 * n_modes * n_sweeps < sum(steps) < 0.7 * n_modes * n_sweeps
+    of_each = modes.SLOW + modes.QUICK_EACH * modes.QUICK
+    assert 0.9 * of_each < sum(steps) / (n_modes * n_sweeps) < 1.2 * of_each
     return found
 
 
