@@ -18,6 +18,7 @@ Annealed the other way, from an exact draw of the posterior, the mean of the rec
 the reciprocal of the probability (Grosse, Ghahramani & Adams 2015): a stochastic upper bound.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath, SearchResult
-from evaluation.allocation.modes import distinct, labels_of, modes_bytes, search
+from evaluation.allocation.modes import Mode, distinct, labels_of, modes_bytes, search
 from evaluation.allocation.simulate import draw
 from evaluation.arrays import Floats, Ints32
 from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
@@ -188,6 +189,7 @@ class _Start(NamedTuple):
 
     path: Path
     constant: float  # Log-probability of the data there
+    n_particles: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,11 +247,15 @@ class _Runs:
         if found is None or found.are_even:
             path = prior_path(urn, moves, n_sweeps, np.random.default_rng([seed, 0, PILOT]))
             weights = np.zeros(int(urn.n_values.max()))
-            starts = [_Start(path, constant + log_probability_independent(urn, weights))]
+            start = constant + log_probability_independent(urn, weights)
+            starts = [_Start(path, start, n_particles)]
         else:
             rng = np.random.default_rng([seed, 0, KEPT])
             modes, n_found = distinct(plan, urn, found.modes(), rng)
-            starts = [_Start(mode.pilot.path, mode.constant) for mode in modes]
+            starts = [
+                _Start(mode.pilot.path, mode.constant, _n_particles_of(mode, modes[0], n_particles))
+                for mode in modes
+            ]
             labels = labels_of(plan, urn, modes, rng)
         searches = SearchResult(np.zeros(0) if found is None else found.slow.log_marginals, n_found)
         n_threads = min(n_threads, n_repeats)
@@ -280,7 +286,7 @@ class _Runs:
                         genealogy_variance(population.log_weight, population.founder)
                     )
                     weights = np.exp(population.log_weight - population.log_weight.max())
-                    end = int(rng.choice(self.n_particles, p=weights / weights.sum()))
+                    end = int(rng.choice(len(weights), p=weights / weights.sum()))
                     particles.append(population.values[end].copy())
                     at = np.round(times / n_steps * len(record)).astype(np.int64) - 1
                     effective[repeat] = np.minimum(effective[repeat], record[at, 0])
@@ -305,8 +311,8 @@ class _Runs:
         """Return the particles at the end of a path, the record of their sizes, and the log of the
         estimate.
         """
-        path, constant = self.starts[mode]
-        population = new_population(self.urn, self.moves, self.n_particles)
+        path, constant, n_particles = self.starts[mode]
+        population = new_population(self.urn, self.moves, n_particles)
         log, record = follow(self.moves, population, path, RESAMPLE_BELOW, rng, on_progress)
         if self.labels is not None:
             for p, values in enumerate(population.values):
@@ -323,7 +329,7 @@ class _Runs:
                 mode, values = 0, allocations[n]
                 if self.labels is not None:
                     mode, values, logs[n] = self.labels.draw(values, rng)
-                path, constant = self.starts[mode]
+                path, constant, _ = self.starts[mode]
                 population = new_population(self.urn, self.moves, 1)
                 place(population, values)
                 anneal_back(self.moves, population, path, rng)
@@ -331,6 +337,14 @@ class _Runs:
 
         for_blocks(work, len(logs), 1, self.n_threads)
         return logs
+
+
+def _n_particles_of(mode: Mode, best: Mode, n_particles: int) -> int:
+    """Return how many particles are to run from a mode: in proportion to its probability, at least
+    two, by which their variance is known.
+    """
+    ratio = math.exp(mode.log_marginal - best.log_marginal)
+    return max(min(2, n_particles), math.ceil(n_particles * ratio))
 
 
 def _values_of(plan: InferencePlan, allocation: CellCounts) -> Ints32:

@@ -47,8 +47,8 @@ EVEN = 1.0  # nats: standard deviation of slow searches below which the path fro
 FEWEST = 4  # Slow searches from which on that is told
 SETTLED = 1.0  # Sweeps until an allocation has settled, of the steps of a path
 AVERAGED = 0.1  # Sweeps that expected counts are the average of
-MAX_KEPT = 4
-WITHIN = 10.0  # nats: modes that are further below the best one are left out
+MAX_KEPT = 16
+WITHIN = 8.0  # nats: modes that are further below the best one are left out
 SAME = 0.05  # Probability of another mode, from which on it is the same one
 SEARCH, PILOT, SETTLING = 4, 1, 6  # Streams of random numbers
 
