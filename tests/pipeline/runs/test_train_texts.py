@@ -155,6 +155,7 @@ def test_counts_in_memory_give_what_a_file_of_them_gives(tmp_path):
     assert run.infer(with_others).unknown.sum() == corpus.counts[:, 0].sum()
 
 
+@pytest.mark.usefixtures("images_left_out")
 def test_a_run_on_counts_in_memory_is_gone_on_with_and_refuses_others(tmp_path):
     counts = np.random.default_rng(0).poisson(1.0, (40, 6))
     named = {"topics": 2, "seed": 1, "quiet": True, "run": "cells", "runs": tmp_path}
