@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import corpora
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(corpora.__file__).resolve().parents[1]
 PACKAGES = ("pipeline", "evaluation", "models", "downloader", "corpora")
@@ -70,13 +74,21 @@ def _room(folder: Path, root: Path) -> Room:
     modules = [
         node.module
         for tree in trees
-        for node in ast.walk(tree)
+        for node in _statements(tree)
         if isinstance(node, ast.ImportFrom) and node.module
     ]
     imports = frozenset(module.partition(".")[0] for module in modules) & frozenset(PACKAGES)
     n_files = sum(path.name != "__init__.py" for path in files)
     n_lines = sum(text.count("\n") for text in texts)
     return Room(folder.relative_to(root), purpose, n_files, n_lines, imports)
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All statements below `tree`, and what holds statements; no expressions, which are most."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(tree, field, ()):
+            yield node
+            yield from _statements(node)
 
 
 def house_page(found: list[Room]) -> str:

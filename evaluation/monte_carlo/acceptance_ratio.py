@@ -36,6 +36,8 @@ def acceptance_ratio(forwards: Floats, backwards: Floats) -> LogRatio:
     centre = (low + high) / 2
     for _ in range(N_BISECTIONS):
         centre = (low + high) / 2
+        if centre in (low, high):
+            break  # there is no number between them
         if _logistic(forwards - centre).mean() > _logistic(centre - backwards).mean():
             low = centre
         else:

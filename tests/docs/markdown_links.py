@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -43,6 +44,7 @@ def links(text):
     return found + [match for each in texts for match in re.findall(r"\]\([^)]*\)", each)]
 
 
+@cache
 def anchors(text):
     """Names of the headings of a page, as code hosts and MyST make them."""
     tokens, seen = MarkdownIt("commonmark").enable("table").parse(text), Counter()
@@ -70,10 +72,10 @@ def in_toctrees(path, text):
                     yield (path.parent / f"{line.strip()}.md").resolve()
 
 
+@cache
 def _tokens(text):
-    for block in MarkdownIt("commonmark").enable("table").parse(text):
-        yield block
-        yield from block.children or ()
+    blocks = MarkdownIt("commonmark").enable("table").parse(text)
+    return [each for block in blocks for each in (block, *(block.children or ()))]
 
 
 def _fault(path, text, link):

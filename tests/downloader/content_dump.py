@@ -36,6 +36,7 @@ def export(pages, head=None):
     return bz2.compress(f"{head or sample()[0]}{''.join(pages)}</mediawiki>".encode())
 
 
+@cache
 def exports(n_files, wiki=WIKI, date=DATE, max_page=MAX_PAGE):
     """Name → content of the files of a dump of the sample, each with a talk page."""
     page_of, files = sample(max_page)[1], {}

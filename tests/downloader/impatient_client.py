@@ -16,7 +16,7 @@ FAULTY = {"patience": 20, "deadline": 2, "read_timeout": 1}
 
 class SmallJitter(random.Random):
     def random(self):
-        return 0.001
+        return 0.0002
 
 
 def new_client(directory, **settings):

@@ -22,7 +22,7 @@ from tests.downloader.hostile_server import (
 )
 from tests.downloader.impatient_client import FAULTY, new_client
 
-CLIENT = FAULTY | {"deadline": 1}
+CLIENT = FAULTY | {"deadline": 0.5, "read_timeout": 0.5}
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
 FAULTS = {
     "never answers": stall(b""),

@@ -81,7 +81,7 @@ def test_threads_change_no_bit(case, monkeypatch):
     expected = case.build(n_jobs=1).fit(COUNTS)
     expected.transform(COUNTS)
     assert not pools
-    for n_jobs in (2, 3, -1):
+    for n_jobs in (2, 3):
         assert_same_training(case.build(n_jobs=n_jobs).fit(COUNTS), expected)
     assert {2, 3} <= pools or case.spec.name in SINGLE_THREADED, "one block, so one thread"
 
@@ -185,6 +185,7 @@ def arrays_in(counts):
 
 @EVERY_TRAINER
 def test_counts_of_any_form_are_the_same_documents(case):
+    expected = fitted(case).transform(COUNTS)
     for name, form in FORMS.items():
         counts = form()
         arrays = arrays_in(counts)
@@ -193,7 +194,7 @@ def test_counts_of_any_form_are_the_same_documents(case):
             array.setflags(write=False)
         found = case.build().fit(counts)
         assert_same(found.topics_, fitted(case).topics_, arrays_of)
-        assert_array_equal(found.transform(counts), fitted(case).transform(COUNTS), name)
+        assert_array_equal(found.transform(counts), expected, name)
         for array, before in zip(arrays_in(counts), kept, strict=True):
             assert_array_equal(array, before, name)
 

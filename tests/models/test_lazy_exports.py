@@ -30,7 +30,7 @@ def servers():
     with (
         ForkServer("import numpy") as bare,
         ForkServer(numba) as some,
-        ForkServer(f"{numba}, networkx, scipy.stats, sklearn.base, spacy") as others,
+        ForkServer(f"{numba}, networkx, scipy.stats, sklearn.base") as others,
     ):
         yield bare, some, others
 

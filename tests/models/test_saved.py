@@ -137,13 +137,15 @@ def test_a_write_that_fails_half_way_leaves_the_former_file(saved, monkeypatch):
     assert (saved.read_bytes(), files_of(saved)) == (before, ["model.npz"])
 
 
-def test_a_flipped_bit_anywhere_is_noticed_or_harmless(saved):
+@pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_flipped_bit_anywhere_is_noticed_or_harmless(saved, stride):
     good, expected = saved.read_bytes(), load_model(saved)
-    rng, noticed = np.random.default_rng(0), 0
-    for position in range(len(good)):
+    rng, tried, noticed = np.random.default_rng(0), 0, 0
+    for position in range(0, len(good), stride):
         for flip in [0xFF] + [1 << int(rng.integers(8))] * (position > good.index(b"PK\x01\x02")):
             damaged = bytearray(good)
             damaged[position] ^= flip
+            tried += 1
             saved.write_bytes(damaged)
             try:
                 loaded = load_model(saved)
@@ -151,7 +153,7 @@ def test_a_flipped_bit_anywhere_is_noticed_or_harmless(saved):
                 noticed += 1
             else:
                 assert same(loaded, expected), f"byte {position} ^ {flip}"
-    assert noticed > 0.9 * len(good)
+    assert noticed > 0.75 * tried
 
 
 def test_a_truncated_or_lengthened_file(saved):

@@ -1,4 +1,4 @@
-"""Documents drawn from a known LDA, token by token."""
+"""Documents drawn from a known LDA."""
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +14,10 @@ def simulated_documents(topic_word, alpha, n_docs, length, rng):
     n_topics, n_words = topic_word.shape
     counts = np.zeros((n_docs, n_words), dtype=np.int32)
     proportions = rng.dirichlet(np.broadcast_to(np.asarray(alpha, float), n_topics), size=n_docs)
+    cumulative = np.cumsum(topic_word, axis=1)
+    cumulative /= cumulative[:, -1:]
     for d in range(n_docs):
-        for k in rng.choice(n_topics, size=length, p=proportions[d]):
-            counts[d, rng.choice(n_words, p=topic_word[k])] += 1
+        topics = rng.choice(n_topics, size=length, p=proportions[d])
+        words = (cumulative[topics] <= rng.random((length, 1))).sum(axis=1)
+        counts[d] = np.bincount(words, minlength=n_words)
     return sparse.csr_array(counts), proportions

@@ -9,7 +9,7 @@ import pytest
 
 import pipeline.runs.infer as infer_module
 from corpora import Article, ArticleStore, find_model, load_annotator
-from corpora.tokens import filling
+from corpora.tokens import filling, spacy_model
 from models.families import model_names
 from pipeline import cli
 from pipeline.cli import build_parser
@@ -36,6 +36,19 @@ def _annotator_loaded_once():
         mock.patch.object(infer_module, "load_annotator", load),
         mock.patch.object(documents_section, "load_annotator", load),
     ):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _model_hashed_once():
+    """Every command on texts hashes the files of the English model, which stay as they are here."""
+    of_any, name = spacy_model._fingerprint, find_model("")
+    of_default = of_any(name)
+
+    def fingerprint(model):
+        return of_default if model == name else of_any(model)
+
+    with mock.patch.object(spacy_model, "_fingerprint", fingerprint):
         yield
 
 

@@ -18,6 +18,7 @@ from unittest import mock
 import numpy as np
 
 from pipeline.cli import PACKAGES, main
+from pipeline.report import report
 
 THEMES = (
     "river lake mountain valley forest glacier island ocean desert canyon",
@@ -170,6 +171,13 @@ def inside(directory):
         yield
     finally:
         os.chdir(before)
+
+
+@contextmanager
+def figures_of_runs_left_out():
+    """Of a report on several runs, only the figures that compare them are drawn."""
+    with mock.patch.object(report, "all_figures", return_value=[]):
+        yield
 
 
 @contextmanager

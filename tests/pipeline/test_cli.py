@@ -214,13 +214,14 @@ main(sys.argv[1:])
 
 @pytest.fixture(scope="module")
 def server():
-    with ForkServer("import pipeline.cli") as server:
+    with ForkServer("import pipeline.cli, pipeline.downloads.download") as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def server_with_numba():
-    with ForkServer("import numba, scipy.sparse, pipeline.cli") as server:
+    ours = "pipeline.cli, pipeline.training.train, pipeline.scoring.evaluate"
+    with ForkServer(f"import numba, scipy.sparse, {ours}") as server:
         yield server
 
 

@@ -37,19 +37,18 @@ MAX_BLOCK = 1 << 20  # Shares that are computed at once
 
 
 class Rules(NamedTuple):
-    """Numbers that probabilities of labels depend on."""
+    """Numbers that probabilities of labels depend on; of several rules, columns (n, 1)."""
 
-    temperature: float
-    least: float  # Probability that a group has any label, or that any mode is taken
-    few: float  # Tokens of a group that has any label with a probability of 1 / e
+    temperature: float | Floats
+    least: float | Floats  # Probability that a group has any label, or that any mode is taken
+    few: float | Floats  # Tokens of a group that has any label with a probability of 1 / e
 
 
 RULES = tuple(
     Rules(*each)
     for each in itertools.product((3.0, 10.0, 30.0, 100.0), (0.001, 0.03, 0.2), (3.0, 30.0))
 )
-
-
+EVERY = Rules(*np.array(RULES).T[:, :, np.newaxis])
 COMMON = Rules(10.0, 0.001, 3.0)  # until they are fitted
 
 
@@ -83,15 +82,14 @@ class Relabelling:
 
     def fitted(self, ends: Sequence[tuple[int, Ints32]], rng: np.random.Generator) -> "Relabelling":
         """Return the distribution by which these modes and joint values are most probable."""
-        known = [(mode, self._groups(values, rng)) for mode, values in ends]
-        logs = [
-            sum(self._log_weight(groups, mode, rules) for mode, groups in known) for rules in RULES
-        ]
+        logs = np.zeros(len(RULES))
+        for mode, values in ends:
+            logs += self._log_weight(self._groups(values, rng), mode, EVERY)
         return replace(self, rules=RULES[int(np.argmax(logs))])
 
     def log_weight(self, values: Ints32, mode: int, rng: np.random.Generator) -> float:
         """Return log(M ∏ K! r(mode, identity | z)) of joint values (n_tokens,)."""
-        return self._log_weight(self._groups(values, rng), mode, self.rules)
+        return float(self._log_weight(self._groups(values, rng), mode, self.rules))
 
     def modes(self, values: Ints32, rng: np.random.Generator) -> Floats:
         """Return the probability of each mode, by the fit of the labels that fit best."""
@@ -106,14 +104,15 @@ class Relabelling:
         relabelled = values.astype(np.int64)
         for names, each in zip(self.classes, groups, strict=False):
             labels, log_probability = _labels(each, mode, self.rules, rng)
-            total += log_probability
+            total += float(log_probability)
             for name in names:
                 digits, strides = self._digits(values, name)
                 relabelled += (labels[digits] - digits) * strides
         return mode, relabelled.astype(np.int32), total
 
-    def _log_weight(self, groups: Sequence[_Groups], mode: int, rules: Rules) -> float:
-        total = self._log_copies() + math.log(self._modes(groups, rules)[mode])
+    def _log_weight(self, groups: Sequence[_Groups], mode: int, rules: Rules) -> Floats:
+        """Return the log weight by the rules, or by each of several."""
+        total = self._log_copies() + np.log(self._modes(groups, rules)[..., mode])
         exchangeable = [each for each in groups if each.is_exchangeable]
         return total + sum(_labels(each, mode, rules, None)[1] for each in exchangeable)
 
@@ -218,25 +217,27 @@ def _log_shares(plan: InferencePlan, urn: Urn, mean: Floats) -> dict[str, Floats
     return {name: np.log(np.maximum(each, 1e-300)) for name, each in shares.items()}
 
 
-def _chances(fit: Floats, temperature: float, least: float) -> Floats:
+def _chances(fit: Floats, temperature: float | Floats, least: float | Floats) -> Floats:
     """Return probabilities by fit, mixed with equal ones of the weight `least`."""
     chances = np.exp((fit - fit.max()) / temperature)
-    mixed: Floats = (1.0 - least) * chances / chances.sum() + least / len(fit)
+    total = chances.sum(axis=-1, keepdims=True)
+    mixed: Floats = (1.0 - least) * chances / total + least / len(fit)
     return mixed
 
 
 def _labels(
     groups: _Groups, mode: int, rules: Rules, rng: np.random.Generator | None
-) -> tuple[Ints, float]:
+) -> tuple[Ints, Floats]:
     """Draw a label for each group, or leave all as they are without `rng`; return the log of the
-    probability with them.
+    probability with them, by the rules or by each of several.
     """
     _, sizes, order, fits = groups
-    labels, left, total = np.arange(len(sizes)), list(range(len(sizes))), 0.0
+    labels, left = np.arange(len(sizes)), list(range(len(sizes)))
+    total: Floats = np.zeros(())
     for group in order:
-        least = max(rules.least, math.exp(-sizes[group] / rules.few))
+        least = np.maximum(rules.least, np.exp(-sizes[group] / rules.few))
         chances = _chances(fits[mode][left, group], rules.temperature, least)
         place = left.index(group) if rng is None else int(rng.choice(len(left), p=chances))
-        total += math.log(chances[place])
+        total = total + np.log(chances[..., place])
         labels[group] = left.pop(place)
     return labels, total

@@ -54,8 +54,8 @@ def test_unbalanced_braces_stay_and_depth_is_limited():
     ["{{small|a ", "{{lang|a|[[b|", "{{quote|a|b}} ", "{{convert|1|to|", "|", "{{a|b=c|", "="],
 )
 def test_time_is_linear(unit):
-    text, start = unit * (200_000 // len(unit)), time.process_time()
+    text, start = unit * (100_000 // len(unit)), time.process_time()
     show_templates(text)
-    show_templates(text + "}}" * 50_000)
+    show_templates(text + "}}" * 25_000)
     show_templates("{{small|" + text + "}}")
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 2

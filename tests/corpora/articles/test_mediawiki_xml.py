@@ -4,6 +4,7 @@ import hashlib
 import io
 import lzma
 import tracemalloc
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -190,12 +191,18 @@ def test_pages_that_are_not_wanted_are_left_out(write):
         assert found[1] == Skipped("known", "C")
 
 
+@cache
 def noisy_export(n=900):
     """Export of about 600 kB when compressed, in blocks of 100 kB, so that processes share it."""
     pages = (
         page(str(i), i + 1, revisions=revision(noise(2 * i) + noise(2 * i + 1))) for i in range(n)
     )
     return export(*pages).encode()
+
+
+@cache
+def noisy_dump():
+    return bz2.compress(noisy_export(), 1)
 
 
 def noise_of_any_size(seed):
@@ -235,7 +242,7 @@ def no_second_reading(*_):
 
 
 def test_any_number_of_processes(write, monkeypatch):
-    path = write(bz2.compress(noisy_export(), 1))
+    path = write(noisy_dump())
     alone, told = list(read_articles(path)), []
     monkeypatch.setattr(mediawiki_xml, "read_pages", no_second_reading)
     assert list(read_articles(path, n_processes=2, progress_bytes=told.append)) == alone
@@ -255,7 +262,7 @@ def in_one_process(monkeypatch):
 @pytest.mark.parametrize("known", [range(1, 800), range(1, 901), [5, 30, 800]])
 @pytest.mark.usefixtures("in_one_process")
 def test_known_pages_in_shares(write, known):
-    path = write(bz2.compress(noisy_export(), 1))
+    path = write(noisy_dump())
     found = list(read_articles(path, n_processes=2, known=lambda number: number in known))
     assert found == list(read_articles(path, known=lambda number: number in known))
     assert sum(isinstance(one, Skipped) for one in found) == len(known)
@@ -281,13 +288,13 @@ def without_a_block(data):
 )
 @pytest.mark.usefixtures("in_one_process")
 def test_damage_shows_in_shares_as_in_the_whole(write, harm):
-    path = write(harm(bz2.compress(noisy_export(), 1)))
+    path = write(harm(noisy_dump()))
     assert read_until_error(path, n_processes=2) == read_until_error(path)
 
 
 @pytest.mark.usefixtures("in_one_process")
 def test_what_follows_the_last_stream_is_left_out(write):
-    path = write(bz2.compress(noisy_export(), 1) + b"garbage" * 9)
+    path = write(noisy_dump() + b"garbage" * 9)
     assert list(read_articles(path, n_processes=2)) == list(read_articles(path))
 
 

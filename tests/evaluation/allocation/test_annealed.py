@@ -125,7 +125,7 @@ def test_the_genealogy_tells_the_error_that_repeats_show():
     model = AllocationModel.nmf(4, 5, 2, a=0.3)
     observed, _ = draw(model, 30, np.random.default_rng(1))
     settings = {"n_particles": 30, "n_sweeps": 12, "seed": 0}
-    found = annealed(model, observed, n_repeats=300, **settings)
+    found = annealed(model, observed, n_repeats=150, **settings)
     assert (found.path.n_ancestors[:, -1] < 30).any()  # some are resampled
     assert found.genealogy_error == pytest.approx(found.standard_error, rel=0.2)
     single = annealed(model, observed, n_repeats=1, **settings)

@@ -65,8 +65,8 @@ def test_modes_that_differ_are_kept_and_those_far_below_are_not():
     assert kept_of(found, repeated) == (kept, MAX_KEPT)
 
 
-@pytest.mark.parametrize("n_particles", [1, 3])
-def test_a_sum_over_several_modes_is_unbiased(monkeypatch, n_particles):
+@pytest.mark.parametrize(("n_particles", "n_repeats"), [(1, 400), (3, 200)])
+def test_a_sum_over_several_modes_is_unbiased(monkeypatch, n_particles, n_repeats):
     monkeypatch.setattr(modes, "EVEN", 0.0)
     monkeypatch.setattr(modes, "SAME", 2.0)  # which none is
     kept = []
@@ -78,11 +78,11 @@ def test_a_sum_over_several_modes_is_unbiased(monkeypatch, n_particles):
     monkeypatch.setattr("evaluation.allocation.annealed.distinct", watched)
     model, X = AllocationModel.nmf(3, 3, 2, 0.01), np.diag([3, 3, 3])  # which two are joined?
     settings = {"n_sweeps": 80, "n_modes": 12, "random_state": 1, "n_particles": n_particles}
-    found = bracket_marginal(model, X, n_repeats=400, **settings)
+    found = bracket_marginal(model, X, n_repeats=n_repeats, **settings)
     truth = exact(model, CellCounts.of(X, model)).log_marginal
     assert len(kept[0][0]) == MAX_KEPT
     ratio = np.exp(found.lower.repeats - truth)
-    assert abs(ratio.mean() - 1) < 2.58 * ratio.std(ddof=1) / 20
+    assert abs(ratio.mean() - 1) < 2.58 * ratio.std(ddof=1) / np.sqrt(n_repeats)
     assert ratio.std() < 1.5
     back = np.exp(truth - found.upper_chains)
     assert abs(back.mean() - 1) < 0.1  # ends of forward runs are nearly draws of the posterior
@@ -104,9 +104,9 @@ def test_runs_from_modes_agree_where_those_from_the_prior_do_not():
 
 def test_searches_that_agree_leave_it_at_the_prior():
     model, settings = AllocationModel.lda(8, 8, 4, 0.5, 0.1), {"n_repeats": 4, "random_state": 1}
-    X = np.kron(np.eye(4, dtype=int), np.full((2, 2), 12))  # with modes beyond number
+    X = np.kron(np.eye(4, dtype=int), np.full((2, 2), 6))  # with modes beyond number
     found, of_prior = (
-        log_marginal(model, X, "annealed", n_modes=n, n_sweeps=1000, **settings) for n in (8, 0)
+        log_marginal(model, X, "annealed", n_modes=n, n_sweeps=500, **settings) for n in (8, 0)
     )
     assert len(found.searches) == 8
     assert found.searches.std(ddof=1) < modes.EVEN
@@ -119,8 +119,10 @@ def test_an_estimate_below_that_of_the_searches_is_not_relied_on(monkeypatch):
     monkeypatch.setattr(modes, "EVEN", 0.0)
     X = np.kron(np.eye(8, dtype=int), np.full((2, 2), 3))
     model, settings = AllocationModel.nmf(16, 16, 4, 0.05), {"n_repeats": 4, "random_state": 1}
-    found = log_marginal(model, X, "annealed", n_modes=8, n_sweeps=600, **settings)
+    found = log_marginal(model, X, "annealed", n_modes=8, n_sweeps=100, **settings)
     assert found.log_marginal < -315.5  # which blocks are joined? The truth is -314.8
+    assert found.standard_error < 0.5  # no other reason tells
+    assert found.n_found > 1
     assert found.is_unreliable
 
 

@@ -98,7 +98,10 @@ def test_models_that_are_equal_agree():
     assert (low < 0.5, high) == (True, 1.0)
 
 
-@pytest.mark.parametrize(("concentration", "is_too_short"), [(200, True), (60, False), (600, True)])
+@pytest.mark.parametrize(
+    ("concentration", "is_too_short"),
+    [pytest.param(200, True, marks=pytest.mark.slow), (60, False), (600, True)],
+)
 def test_intervals_of_shares_found_again_cover_the_truth(concentration, is_too_short):
     """Three models of five topics; the jackknife alone often has no variance."""
     truth = np.random.default_rng(4).dirichlet(np.full(60, 0.1), 5)

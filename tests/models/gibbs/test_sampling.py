@@ -133,7 +133,7 @@ def total_variation(p, q):
 @pytest.mark.parametrize("kind", [pytest.param("dense", marks=pytest.mark.slow), "sparse"])
 @pytest.mark.parametrize(("rows", "alpha", "eta"), TINY)
 def test_exact_samplers_have_the_enumerated_distribution(kind, rows, alpha, eta):
-    tokens, share = visited_share(kind, counts_of(rows), alpha, eta, 1_000_000, seed=3)
+    tokens, share = visited_share(kind, counts_of(rows), alpha, eta, 500_000, seed=3)
     truth = assignment_posterior(tokens.doc_of, tokens.word_of, alpha, eta)
     assert total_variation(share, truth) < 0.01
 

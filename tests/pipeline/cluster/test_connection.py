@@ -87,14 +87,14 @@ def test_one_that_is_not_there_leaves_no_run_behind(tiny, monkeypatch):
 
 @pytest.mark.parametrize("says", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 64])
 def test_somebody_else_answers(monkeypatch, says):
-    monkeypatch.setattr(connection_module, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(connection_module, "CONNECT_SECONDS", 0.2)
 
     def answer(server):
         connection, _ = server.accept()
         connection.sendall(says)
         with suppress(OSError):
             connection.recv(1 << 16)
-            time.sleep(1.0)
+            time.sleep(0.4)
 
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         thread = threading.Thread(target=answer, args=(server,))

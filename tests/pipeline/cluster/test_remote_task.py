@@ -21,6 +21,13 @@ from tests.pipeline.cluster import tasks
 from tests.pipeline.cluster.workers import threads_as_workers
 
 
+@pytest.fixture
+def soon(monkeypatch):
+    """The cluster is looked at more often while a result is awaited."""
+    for name in ("cluster", "remote_task", "workers"):
+        monkeypatch.setattr(f"pipeline.cluster.{name}.POLL_SECONDS", 0.05)
+
+
 class Begin:
     def __init__(self, cluster, function, *arguments):
         self.cluster, self.function, self.arguments, self.times = cluster, function, arguments, 0
@@ -87,6 +94,7 @@ def test_software_that_a_worker_lacks(two, tmp_path):
         work.result()
 
 
+@pytest.mark.usefixtures("soon")
 def test_without_workers_it_waits_for_some():
     with threads_as_workers(1) as cluster:
         local = cluster.client.cluster
@@ -98,7 +106,7 @@ def test_without_workers_it_waits_for_some():
         while cluster.n_threads:
             cluster._look_at_workers()
         results = cluster.ordered_map(tasks.times_shared, [1, 2, 3], shared, second)
-        cluster.client.loop.call_later(1.0, local.scale, 2)
+        cluster.client.loop.call_later(0.3, local.scale, 2)
         assert list(results) == [6, 12, 18]
         cluster._look_at_workers()
         assert cluster.n_threads >= 1
@@ -119,8 +127,9 @@ def test_lost_workers_are_told_of(caplog):
     ]
 
 
+@pytest.mark.usefixtures("soon")
 def test_without_workers_it_does_not_wait_for_ever(monkeypatch, caplog):
-    monkeypatch.setattr(workers_module, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(workers_module, "PATIENCE_SECONDS", 0.2)
     with threads_as_workers(0) as cluster:
         started = time.monotonic()
         with pytest.raises(
@@ -131,10 +140,11 @@ def test_without_workers_it_does_not_wait_for_ever(monkeypatch, caplog):
     assert [text for text in caplog.messages if "no workers at the moment" in text]
 
 
+@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_there_are_no_workers(number):
     with threads_as_workers(0) as cluster, signals_handled_by(Deferred()):
-        cluster.client.loop.call_later(0.5, signal.raise_signal, number)
+        cluster.client.loop.call_later(0.2, signal.raise_signal, number)
         started = time.monotonic()
         with pytest.raises(InterruptedAloneError) as caught:
             list(cluster.ordered_map(tasks.double, [1]))
@@ -144,11 +154,12 @@ def test_a_signal_while_there_are_no_workers(number):
     assert caught.value.exit_code == 128 + number
 
 
+@pytest.mark.usefixtures("soon")
 def test_with_workers_a_signal_waits(two):
     deferred = Deferred()
     with signals_handled_by(deferred):
         signal.raise_signal(signal.SIGTERM)
-        assert RemoteTask(two, Begin(two, tasks.sleep_and_double, 4, 1.3)).result() == 8
+        assert RemoteTask(two, Begin(two, tasks.sleep_and_double, 4, 0.3)).result() == 8
     assert deferred.signal_number == signal.SIGTERM
 
 

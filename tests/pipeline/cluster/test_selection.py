@@ -45,10 +45,15 @@ def cluster_is(bench):
             bench.close()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _no_plots():
+    with mock.patch("pipeline.selection.select.plot_selection", return_value=None):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _in_this_process(monkeypatch):
     monkeypatch.setattr(run_slice, "_sent_corpora", run_slice._SentCorpora())
-    monkeypatch.setattr("pipeline.selection.select.plot_selection", lambda *_: None)
 
 
 @pytest.fixture

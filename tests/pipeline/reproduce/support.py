@@ -18,7 +18,8 @@ from pipeline.reproduce.cemgil2019 import abalone, decompositions, histogram, le
 from tests.pipeline.allocation.test_letter_pairs import pairs_lines
 from tests.pipeline.support import call
 
-FEW_RUNS = {"n_particles": 8, "n_repeats": 2, "n_starts": 2, "n_moves": 2, "n_sweeps": 5}
+FEW_RUNS = {"n_particles": 8, "n_repeats": 2, "n_starts": 2, "n_moves": 2}
+FEW_RUNS |= {"n_modes": 4, "n_sweeps": 5}
 SMALL: dict[Any, dict[str, Any]] = {
     e_step_caps: {"CAPS": (5, 80), "SWEEPS": (20, 50, 100)},
     topics_by_coherence: {"CANDIDATES": (2, 3)},

@@ -85,6 +85,7 @@ def test_so_does_one_without_a_name(tiny, model):
     assert "--model gibbs: the best topics, in an estimated less than 0.1 of " in other.err
 
 
+@pytest.mark.usefixtures("images_left_out")
 def test_select_goes_on_with_a_selection_and_takes_any_model_on_a_cluster(tiny, caplog):
     few = (*MADE_UP[:2], *MADE_UP[4:], "--topics", "2,3", "--max-passes", 2)
     call("select", "--model", "online", *few, cwd=tiny).succeeded()

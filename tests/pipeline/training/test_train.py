@@ -102,12 +102,15 @@ def test_processes_of_the_text_stage_change_no_bit(untouched):
     assert model_of("one", untouched) == two
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
-    ("model", "step"),
-    [("online", 1), ("online", 7), ("online", 60), ("gibbs", 1), ("gibbs", 7), ("gibbs", 12)],
+    ("model", "step", "number"),
+    [
+        *(("online", 1, signal.SIGINT), ("online", 7, signal.SIGTERM)),
+        *(("online", 60, signal.SIGINT), ("gibbs", 1, signal.SIGTERM)),
+        *(("gibbs", 7, signal.SIGINT), ("gibbs", 12, signal.SIGTERM)),
+    ],
 )
-def test_interrupted_in_training_and_resumed(tiny, number, model, step):
+def test_interrupted_in_training_and_resumed(tiny, model, step, number):
     assert train("whole", *PATIENT, cwd=tiny, model=model).code == 0
     with mock.patch.object(
         TRAINERS[model], "iterate", signalled_at(TRAINERS[model].iterate, step, number)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from corpora.kernel_cache import free
 from models.families import trainers
 from pipeline.settings import TrainSettings
 from pipeline.warming import background
@@ -38,7 +39,11 @@ def test_the_process_runs_a_small_training_and_leaves_a_mark(started, settings):
     assert len(started) == 1, "all is compiled"
 
 
-def test_a_package_of_the_same_name_in_the_working_directory_is_not_run(tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_claimed", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_package_of_the_same_name_in_the_working_directory_is_not_run(
+    tmp_path, monkeypatch, is_claimed
+):
+    """A process for kernels that another process compiles ends at once."""
     theirs = tmp_path / "pipeline" / "warming"
     theirs.mkdir(parents=True)
     for path in (theirs.parent / "__init__.py", theirs / "__init__.py", theirs / "background.py"):
@@ -48,9 +53,13 @@ def test_a_package_of_the_same_name_in_the_working_directory_is_not_run(tmp_path
     monkeypatch.setattr(background, "available_cores", lambda: 2)
     mark = mark_of(task_of(SETTINGS[0]))
     mark.unlink(missing_ok=True)
-    compile_ahead(SETTINGS[0])
+    with monkeypatch.context() as patch:
+        if is_claimed:
+            patch.setattr(background, "free", lambda _: None)
+        assert compile_ahead(SETTINGS[0])
     assert background._started.pop().wait(timeout=300) == 0
-    assert mark.exists()
+    free(mark)
+    assert mark.exists() == (not is_claimed)
     assert not (tmp_path / "run").exists()
 
 

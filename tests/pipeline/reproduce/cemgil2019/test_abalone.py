@@ -45,7 +45,7 @@ from pipeline.reproduce.settings import ReproduceSettings
 from tests.pipeline.reproduce.support import abalone_lines, places, shifted
 from tests.shared_data import shared_file
 
-SMALL = AbaloneBudget(20, 2, 2, 3, n_bins=2, class_rank=2)
+SMALL = AbaloneBudget(20, 2, 2, 3, n_modes=4, n_sweeps=100, n_bins=2, class_rank=2)
 
 
 def two_kinds(rng, n, axes=4):
