@@ -4,8 +4,9 @@
         [--paper run.json]
 
 Every stage is a command as users give it, and with `--kills` each is killed once, by SIGKILL, and
-given again. The same command on the same folder goes on where it was; what stages took is in
-DIR/run.json, added up. At the end the store must hold every article that was made.
+given again, if it lasts long enough: 45 seconds, or 3 seconds of the stages that are short. The
+same command on the same folder goes on where it was; what stages took is in DIR/run.json, added up.
+At the end the store must hold every article that was made.
 
     python -m benchmarks.whole_wikipedia count --folder DIR [--paper run.json]
 
