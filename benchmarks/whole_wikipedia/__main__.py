@@ -28,7 +28,7 @@ def main() -> None:
     elif arguments.what == "rates":
         measure_rates(folder)
     elif arguments.what == "paper":
-        print_paper(*(json.loads(path.read_text()) for path in (folder.results, folder.rates)))
+        print_paper(folder.taken(), json.loads(folder.rates.read_text()))
     else:
         found = stages_of(folder, arguments)
         print_stages(found, json.loads(arguments.paper.read_text()) if arguments.paper else None)

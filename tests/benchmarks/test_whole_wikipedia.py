@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.whole_wikipedia import pages, paper
 from benchmarks.whole_wikipedia.markup import Markup
+from benchmarks.whole_wikipedia.run import Folder
 from benchmarks.whole_wikipedia.server import folder_server
 from benchmarks.whole_wikipedia.watch import Watch
 from corpora import Article
@@ -125,6 +126,15 @@ def test_a_stage_is_killed_once_and_given_again(tmp_path, monkeypatch):
 def test_a_stage_of_one_process_is_not_spread_over_cores():
     assert paper.Line("spread", 16 * 600.0).minutes == pytest.approx(10.0)
     assert paper.Line("not spread", 16 * 600.0, 1200.0).minutes == pytest.approx(20.0)
+
+
+def test_paper_takes_the_passes_that_were_repeated(tmp_path):
+    folder = Folder(tmp_path)
+    folder.results.write_text('{"pages": 9, "stages": {"text": {"cpu_main": 5}, "counts": {}}}')
+    assert folder.taken() == {"pages": 9, "stages": {"text": {"cpu_main": 5}, "counts": {}}}
+    folder.counted.write_text('{"pages": 8, "stages": {"counts": {"cpu_main": 7}}}')
+    assert folder.taken()["pages"] == 9
+    assert folder.taken()["stages"] == {"text": {"cpu_main": 5}, "counts": {"cpu_main": 7}}
 
 
 def test_validations_of_a_hundred_sweeps_become_rarer():
