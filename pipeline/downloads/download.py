@@ -61,7 +61,7 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
             result = _from_table(settings, status)
         else:
             result = _from_file(settings, status)
-    warn_if_nothing_passed(settings, result)
+    warn_if_nothing_passed(settings, result, status)
     return result
 
 

@@ -174,6 +174,8 @@ def test_a_folder_is_filtered_and_of_one_wiki(tmp_path):
     taken = call(*argv, "--titles", "titles.txt", cwd=tmp_path).succeeded()
     assert stored(tmp_path) == chosen
     assert "no page" not in taken.err
+    none = call(*argv, "--category", "No such", cwd=tmp_path).succeeded()  # the store has others
+    assert "no page has such a category" in none.err
     other = ArticleStore(tmp_path / "other")
     other.append([type(chosen[0])(1, 1, "T", "http://other.test/T", "", "en", "", "Text.")])
     assert "other.test" in call(*argv, "--output", "other", cwd=tmp_path).failed()
