@@ -173,6 +173,7 @@ def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:
     path = str(sample_path()) if settings.source == "sample" else settings.input
     shard_size = SAMPLE_SHARD if settings.source == "sample" else SHARD
     store = ArticleStore(settings.output, shard_size)
+    n_before = len(store) if store.exists else 0
     refuse_file_of_another_wiki(settings.source, store, path)
     sizes = _sizes_of(settings, path)
     status.files = files = FileProgress()
@@ -188,12 +189,13 @@ def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:
 
         for found in islice(_read(settings, path, writer, progress_bytes), settings.limit):
             n_read += 1
-            if n_read % SHARD == 0:
-                status.update(n_read, bytes=read)
             if isinstance(found, Article):
                 writer.add(found)
                 if writer.n_pending >= shard_size:
                     writer.commit()
+            if n_read % SHARD == 0:
+                n_stored = n_before + writer.n_added - writer.n_pending
+                status.update(n_read, bytes=read, articles=n_stored)
     added = writer.n_added
     status.update(n_read, bytes=read)
     return {
@@ -253,7 +255,7 @@ def _from_table(settings: DownloadSettings, status: Status) -> dict[str, Any]:
                 n_read += 1
                 if n_read % SHARD == 0:
                     progress.update(SHARD)
-                    status.update(n_read)
+                    status.update(n_read, articles=None)  # which are stored is not known here
                 yield article
 
         added = store.append(counted())

@@ -258,6 +258,8 @@ class Status:
             "started": _now(),
             "added": 0,
         }
+        with suppress(OSError, CorpusFormatError):  # told by the code that stores articles
+            self.fields["articles"] = self._n_stored()
         self.save()
         threading.Thread(target=self._keep_saving, daemon=True).start()
 
@@ -310,7 +312,7 @@ class Status:
             self.fields |= {"state": "failed", "last_error": {"time": _now(), "what": what}}
         self._ended.set()
         try:
-            self.fields["articles"] = len(self._store) if self._store.exists else 0
+            self.fields["articles"] = self._n_stored()
             self.save()
         except (OSError, CorpusFormatError):
             if error is None:
@@ -322,6 +324,9 @@ class Status:
             self._changed = False
             fields = self.fields | {"updated": _now()}
             atomic_write_text(self._path, json.dumps(fields) + "\n")
+
+    def _n_stored(self) -> int:
+        return len(self._store) if self._store.exists else 0
 
     def _keep_saving(self) -> None:
         """Save changes regularly, also while waiting for the source."""
