@@ -298,8 +298,8 @@ PYTHON = {
             *("downloader.sources", "downloader.crawl", "downloader.live"),
             *("downloader.random_pages", "downloader.titles", "downloader.category"),
             *("downloader.content", "downloader.cirrus", "downloader.dump_files"),
-            *("downloader.mediawiki_api", "downloader.http_client", "downloader.rate_limit"),
-            "downloader.errors",
+            *("downloader.file_progress", "downloader.mediawiki_api", "downloader.http_client"),
+            *("downloader.rate_limit", "downloader.errors"),
         ),
     ),
 }

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from corpora.articles.cirrus_json import site_of
 from corpora.articles.mediawiki_xml import read_articles, read_pages
-from downloader.answer import Answer, BadAnswer, one_line
+from downloader.answer import Answer, one_line
 from downloader.dump_files import DumpFiles, RemoteFile
 from downloader.errors import (
     ChangingDumpError,
@@ -200,10 +200,11 @@ class ContentFiles(DumpFiles):
         )
 
     def gone(self, file: RemoteFile, client: PoliteClient, error: RefusedError) -> RefusedError:
-        """Return the error for a file that was deleted, with the dates that are there."""
+        """Return the error for a file that was deleted, with the other dates that are there."""
+        date = file.name.removeprefix(f"{self.place.wiki}-")[: len("2026-09-01")]
         return RefusedError(
             f"{file.url} is there no longer: the dump is being deleted or replaced; the articles so"
-            f" far are kept; {self._offer(client)}",
+            f" far are kept; {self._offer(client, without=date)}",
             error.status,
         )
 
@@ -279,15 +280,15 @@ class ContentFiles(DumpFiles):
             f"the dump of {self.place.wiki} of {date} {fault}{begun}; {self._offer(client)}"
         )
 
-    def _offer(self, client: PoliteClient) -> str:
-        """Return the dates of complete dumps in words."""
+    def _offer(self, client: PoliteClient, without: str = "") -> str:
+        """Return the dates of complete dumps in words, but for one."""
         dates = [
             date
             for date in reversed(self.dates(client))
-            if isinstance(self._look(date, client), Listing)
+            if date != without and isinstance(self._look(date, client), Listing)
         ]
         if not dates:
-            return "no dump is complete: try again later"
+            return f"no {'other ' * bool(without)}dump is complete: try again later"
         others = f"; also {some(dates[1:])}" if dates[1:] else ""
         return f"complete is --date {dates[0]}{others}"
 
@@ -308,7 +309,7 @@ class ContentFiles(DumpFiles):
                 f"{listing.url} has another layout than expected: files such as"
                 f" {self.place.wiki}-{date}-p1p1000.xml.bz2 were expected, found {some(found)}"
             )
-        sums = client.get(listing.address_of(SUMS), None, sums_in)
+        sums = sums_in(client.get(listing.address_of(SUMS), None, lambda answer: answer))
         known = {name for name in sums if ".xml" in name}
         if known != first_page.keys():
             differing = sorted(known ^ first_page.keys())
@@ -331,7 +332,7 @@ class ContentFiles(DumpFiles):
 def sums_in(answer: Answer) -> dict[str, str]:
     """Return name → SHA-256 of the files in an answer that is a list of checksums.
 
-    Raises BadAnswer if a line is no checksum.
+    Raises UnusableAnswerError if a line is no checksum.
     """
     sums = {}
     for number, line in enumerate(answer.body.decode(errors="replace").splitlines(), start=1):
@@ -339,9 +340,9 @@ def sums_in(answer: Answer) -> dict[str, str]:
             continue
         match = SUM_LINE.fullmatch(line.strip())
         if match is None:
-            raise BadAnswer(
-                f"line {number} of {SUMS} is no checksum and name: {one_line(line, 80)!r}",
-                malformed=True,
+            raise UnusableAnswerError(
+                f"{answer.url} has another layout than expected: line {number} is no checksum and"
+                f" name: {one_line(line, 80)!r}"
             )
         sums[match[2]] = match[1].lower()
     return sums

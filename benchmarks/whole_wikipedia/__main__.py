@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from benchmarks.whole_wikipedia.markup import Markup
 from benchmarks.whole_wikipedia.pages import make_pages, n_cores, real_pages
@@ -19,6 +20,22 @@ DESCRIBED = 1000  # Articles of the last file that are compared with real pages
 
 
 def main() -> None:
+    arguments = arguments_of()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    folder = Folder(arguments.folder.resolve())
+    if arguments.what == "pages":
+        print_pages(folder, arguments)
+    elif arguments.what == "rates":
+        measure_rates(folder)
+    elif arguments.what == "paper":
+        print_paper(folder.taken(), json.loads(folder.rates.read_text()))
+    else:
+        found = stages_of(folder, arguments)
+        print_stages(found, json.loads(arguments.paper.read_text()) if arguments.paper else None)
+
+
+def arguments_of() -> argparse.Namespace:
+    """Arguments of the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.whole_wikipedia")
     what = parser.add_subparsers(dest="what", required=True)
     for name in ("pages", "run", "count", "rates", "paper"):
@@ -35,38 +52,38 @@ def main() -> None:
         each.add_argument("--seed", type=int, default=0, help="of the pages")
         if name == "run":
             each.add_argument("--topics", type=int, default=100)
-            each.add_argument("--kills", action="store_true", help="kill each stage once")
-    arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    if arguments.what == "pages":
-        for file in make_pages(
-            arguments.folder / "server", arguments.pages, arguments.seed, arguments.threads
-        ):
-            print(file, file.stat().st_size)
-        made = (page.wikitext for page in islice(read_pages(file), DESCRIBED))
-        for name, some in (("real", real_pages()), ("made", made)):
-            print(f"\n{name}: {Markup.of(some)}")
-        return
-    folder = Folder(arguments.folder.resolve())
-    if arguments.what == "rates":
-        measure_rates(folder)
-        return
-    if arguments.what == "paper":
-        print_paper(*(json.loads(path.read_text()) for path in (folder.results, folder.rates)))
-        return
+            each.add_argument(
+                "--kills",
+                action="store_true",
+                help="kill each stage once, if it lasts long enough: 3 seconds, or 45 of download,"
+                " text and training",
+            )
+    return parser.parse_args()
+
+
+def print_pages(folder: Folder, arguments: argparse.Namespace) -> None:
+    """Make pages, and print what real ones and these have of markup."""
+    for file in make_pages(
+        folder.path / "server", arguments.pages, arguments.seed, arguments.threads
+    ):
+        print(file, file.stat().st_size)
+    made = (page.wikitext for page in islice(read_pages(file), DESCRIBED))
+    for name, some in (("real", real_pages()), ("made", made)):
+        print(f"\n{name}: {Markup.of(some)}")
+
+
+def stages_of(folder: Folder, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what a run takes, or what counting takes without kills."""
     if arguments.what == "count":
-        found = count_again(replace(folder, name="count"), arguments.threads)
-    else:
-        found = straight_through(
-            folder,
-            arguments.pages,
-            arguments.topics,
-            arguments.threads,
-            kills=arguments.kills,
-            seed=arguments.seed,
-        )
-    paper = json.loads(arguments.paper.read_text()) if arguments.paper else None
-    print_stages(found, paper)
+        return count_again(replace(folder, name="count"), arguments.threads)
+    return straight_through(
+        folder,
+        arguments.pages,
+        arguments.topics,
+        arguments.threads,
+        kills=arguments.kills,
+        seed=arguments.seed,
+    )
 
 
 if __name__ == "__main__":

@@ -106,8 +106,10 @@ def after_training(run: dict[str, Any], rates: dict[str, Any]) -> Iterator[Line]
 def gibbs_bytes(n_topics: int) -> float:
     """Bytes that `GibbsLDA` holds at most."""
     n_tokens, n_docs = TRAINING_PART * TOKENS, TRAINING_PART * ARTICLES
-    of_documents = 4 * n_docs * -(-n_topics // 16) * 16 if n_topics <= 200 else 6 * n_tokens
-    return 6 * n_tokens + of_documents + (8 + 35) * VOCABULARY * n_topics
+    tables = (8 + 35) * VOCABULARY * n_topics
+    if n_topics <= 200:
+        return 6 * n_tokens + 4 * n_docs * -(-n_topics // 16) * 16 + tables
+    return 6 * n_tokens + 6 * n_tokens + 6 * VOCABULARY * n_topics + tables
 
 
 def print_paper(run: dict[str, Any], rates: dict[str, Any]) -> None:
@@ -128,6 +130,9 @@ def print_paper(run: dict[str, Any], rates: dict[str, Any]) -> None:
             print(f"| all | {hours:.1f} | | {minutes:.0f} |")
             print(f"goal {GOAL_MINUTES:.0f} minutes: {minutes / GOAL_MINUTES:.2f} times that\n")
         print(f"memory of Gibbs at K = {n_topics:,}: {gibbs_bytes(n_topics) / 1e9:.1f} GB\n")
+    if alone := [name for name in BEFORE if not Stage(**run["stages"][name]).cpu_workers]:
+        print(f"{', '.join(alone)}: done by one process in this run, and so on {CORES} cores on")
+        print("paper; take a run with more --threads, of 40,000 pages or more for words\n")
     longer = ARTICLES / run["articles"] * WORDS / words
     for name, n_bytes in run["disk"].items():
         print(f"{name:12s} {longer * n_bytes / 1e9:6.1f} GB")

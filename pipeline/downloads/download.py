@@ -4,7 +4,7 @@ import logging
 import math
 import re
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from corpora import Article, ArticleStore, CorpusFormatError
 from corpora.articles.page import Skipped
 from corpora.articles.remote import is_url
 from corpora.articles.writer import ArticleWriter
+from downloader.file_progress import FileProgress
 from downloader.sources import export_files, read_exports, read_source, sample_path
 from pipeline.downloads import tables
 from pipeline.downloads.filters import page_filter, warn_if_nothing_passed
@@ -60,7 +61,7 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
             result = _from_table(settings, status)
         else:
             result = _from_file(settings, status)
-    warn_if_nothing_passed(settings, result)
+    warn_if_nothing_passed(settings, result, status)
     return result
 
 
@@ -172,23 +173,29 @@ def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:
     path = str(sample_path()) if settings.source == "sample" else settings.input
     shard_size = SAMPLE_SHARD if settings.source == "sample" else SHARD
     store = ArticleStore(settings.output, shard_size)
+    n_before = len(store) if store.exists else 0
     refuse_file_of_another_wiki(settings.source, store, path)
-    with store.writer() as writer, Progress("articles", _size_of(settings, path), "B") as progress:
+    sizes = _sizes_of(settings, path)
+    status.files = files = FileProgress()
+    files.start(sizes)
+    with store.writer() as writer, Progress("articles", sum(sizes) or None, "B") as progress:
         read = n_read = 0
 
         def progress_bytes(total: int) -> None:
             nonlocal read
             progress.update(total - read)
-            read = total
+            read = files.read_bytes = total
+            files.n_done = sum(end <= total for end in accumulate(sizes))
 
         for found in islice(_read(settings, path, writer, progress_bytes), settings.limit):
             n_read += 1
-            if n_read % SHARD == 0:
-                status.update(n_read, bytes=read)
             if isinstance(found, Article):
                 writer.add(found)
                 if writer.n_pending >= shard_size:
                     writer.commit()
+            if n_read % SHARD == 0:
+                n_stored = n_before + writer.n_added - writer.n_pending
+                status.update(n_read, bytes=read, articles=n_stored)
     added = writer.n_added
     status.update(n_read, bytes=read)
     return {
@@ -228,10 +235,10 @@ def _read(
             yield found
 
 
-def _size_of(settings: DownloadSettings, path: str) -> int | None:
-    """Return the bytes of a file, or of the exports of a folder; None if they are not known."""
+def _sizes_of(settings: DownloadSettings, path: str) -> list[int]:
+    """Return the bytes of a file, or of each export of a folder; none if they are not known."""
     files = export_files(Path(path)) if settings.source == "dump" else [Path(path)]
-    return sum(file.stat().st_size for file in files) if all(map(Path.is_file, files)) else None
+    return [file.stat().st_size for file in files] if all(map(Path.is_file, files)) else []
 
 
 def _from_table(settings: DownloadSettings, status: Status) -> dict[str, Any]:
@@ -248,7 +255,7 @@ def _from_table(settings: DownloadSettings, status: Status) -> dict[str, Any]:
                 n_read += 1
                 if n_read % SHARD == 0:
                     progress.update(SHARD)
-                    status.update(n_read)
+                    status.update(n_read, articles=None)  # which are stored is not known here
                 yield article
 
         added = store.append(counted())

@@ -6,6 +6,7 @@ from typing import Any
 
 from corpora.articles.page_filter import PageFilter
 from downloader.titles import read_lines, title_in
+from pipeline.downloads.job import Status
 from pipeline.errors import UsageError
 from pipeline.settings import DownloadSettings
 
@@ -27,11 +28,17 @@ def page_filter(settings: DownloadSettings) -> PageFilter | None:
     return PageFilter.of(titles, categories) if titles or categories else None
 
 
-def warn_if_nothing_passed(settings: DownloadSettings, result: dict[str, Any]) -> None:
-    """Warn if a download that is finished has left the store empty because of the filters."""
+def warn_if_nothing_passed(
+    settings: DownloadSettings, result: dict[str, Any], status: Status
+) -> None:
+    """Warn if files were read to their end, and the filters let no page through, in no run."""
     given = {"title": settings.titles, "category": settings.category}
     names = " and ".join(name for name, value in given.items() if value)
-    if names and result.get("finished", True) and not result["articles"]:
+    files = status.files
+    if not names or files is None or not result.get("finished", True):
+        return
+    has_read = files.fetched_bytes or files.read_bytes
+    if has_read and not status.fields["added"] and not result["already_there"]:
         logger.warning("no page has such a %s: is it spelled as in the wiki?", names)
 
 

@@ -35,7 +35,7 @@ from pipeline.own_process import start_module
 from pipeline.settings import DownloadSettings
 
 if TYPE_CHECKING:
-    from downloader.dump_files import FileProgress
+    from downloader.file_progress import FileProgress
 
 LOG_BYTES, LOG_FILES = 2**20, 3
 LOGGED = ("corpora", "downloader", "pipeline")
@@ -54,8 +54,8 @@ NUMBERS = (
 BLANK: dict[str, Any] = dict.fromkeys((*TEXTS, *NUMBERS, "last_error"))
 BLANK |= {"requests": 0, "bytes": 0, "skipped": {}}
 """Fields of a status. `added` counts the articles of this crawl, or those read from the file;
-`articles` those in the store; `time_left` is in seconds, `rate` in articles a second. Of a dump on
-a server, `files` of `of_files` are done; `bytes_fetched` have arrived and `bytes_read` were read of
+`articles` those in the store; `time_left` is in seconds, `rate` in articles a second. `files` of
+`of_files` are done; of a dump on a server, `bytes_fetched` have arrived; `bytes_read` were read of
 `of_bytes`, which is not known of all servers."""
 
 
@@ -258,6 +258,8 @@ class Status:
             "started": _now(),
             "added": 0,
         }
+        with suppress(OSError, CorpusFormatError):  # told by the code that stores articles
+            self.fields["articles"] = self._n_stored()
         self.save()
         threading.Thread(target=self._keep_saving, daemon=True).start()
 
@@ -310,7 +312,7 @@ class Status:
             self.fields |= {"state": "failed", "last_error": {"time": _now(), "what": what}}
         self._ended.set()
         try:
-            self.fields["articles"] = len(self._store) if self._store.exists else 0
+            self.fields["articles"] = self._n_stored()
             self.save()
         except (OSError, CorpusFormatError):
             if error is None:
@@ -322,6 +324,9 @@ class Status:
             self._changed = False
             fields = self.fields | {"updated": _now()}
             atomic_write_text(self._path, json.dumps(fields) + "\n")
+
+    def _n_stored(self) -> int:
+        return len(self._store) if self._store.exists else 0
 
     def _keep_saving(self) -> None:
         """Save changes regularly, also while waiting for the source."""

@@ -103,8 +103,12 @@ def download(settings: DownloadSettings, status: Status, store: ArticleStore) ->
         progress = stack.enter_context(Progress("articles", total, "articles"))
         reached = 0
         if isinstance(source, DumpFiles):
-            files = status.files = source.file_progress
-            source.on_wait = lambda: progress.wait(f"{files.fetched_bytes / 1e6:,.0f} MB fetched")
+            status.files = source.file_progress
+            source.on_wait = lambda: progress.wait(fetched())
+
+        def fetched() -> str:
+            n_bytes = status.files.fetched_bytes if status.files else 0
+            return f"{n_bytes / 1e6:,.0f} MB fetched" if n_bytes else ""
 
         def on_progress(report: CrawlReport, _: Batch) -> None:
             nonlocal reached
@@ -116,7 +120,7 @@ def download(settings: DownloadSettings, status: Status, store: ArticleStore) ->
                 bytes=sum(client.n_bytes for client in clients),
                 skipped=report.skipped,
             )
-            progress.update(report.total_added - reached)
+            progress.update(report.total_added - reached, fetched())
             reached = report.total_added
 
         report = crawl(store, source, directory, settings.limit, on_progress)

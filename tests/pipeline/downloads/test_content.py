@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from corpora import ArticleStore
-from downloader.dump_files import FileProgress, RemoteFile
+from downloader.dump_files import RemoteFile
+from downloader.file_progress import FileProgress
 from pipeline.downloads import job
 from pipeline.settings import DownloadSettings
 from tests.downloader.content_dump import BASE, DATE, WIKI, add_dump, articles_of, exports
@@ -74,13 +75,13 @@ def test_the_time_left_is_told_by_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(job.threading.Thread, "start", lambda _: None)
     settings = DownloadSettings(source="content", input="enwiki")
     status = job.Status(tmp_path / "status.json", settings, ArticleStore(tmp_path / "store"))
-    files = [RemoteFile(f"u/{i}", f"{i}", f"{i}", 1000) for i in range(4)]
+    file = RemoteFile("u/1", "1", "1", 1000)
     status.files = progress = FileProgress(lambda: now[0])
-    progress.start(files[1:], 1, 1000)
+    progress.start([1000] * 3, 1, 1000)
     left = []
     for n_fetched, n_read in ((0, 0), (1000, 0), (1500, 100), (3000, 300)):
         now[0] += 10
-        progress.fetched(files[1], n_fetched)
+        progress.fetched(file, n_fetched)
         if not n_read:
             progress.begin()
         progress.read_bytes = n_read
@@ -151,6 +152,11 @@ def test_a_folder_of_files_goes_the_same_way(tmp_path):
     assert (some["added"], some["already_there"]) == (7, 0)
     rest = call(*argv, "--threads", 2, cwd=tmp_path).succeeded().result
     assert (rest["added"], rest["already_there"]) == (len(expected()) - 7, 7)
+    told = job.DownloadJob(tmp_path / "articles").status()
+    n_bytes = sum(map(len, exports(4).values()))
+    assert [told[name] for name in ("files", "of_files", "bytes_read", "of_bytes")] == [
+        4, 4, n_bytes, n_bytes,
+    ]  # fmt: skip
     assert stored(tmp_path) == expected()
     again = call(*argv, "--limit", 9, cwd=tmp_path).succeeded().result
     assert (again["added"], again["already_there"]) == (0, 9)
@@ -168,6 +174,8 @@ def test_a_folder_is_filtered_and_of_one_wiki(tmp_path):
     taken = call(*argv, "--titles", "titles.txt", cwd=tmp_path).succeeded()
     assert stored(tmp_path) == chosen
     assert "no page" not in taken.err
+    none = call(*argv, "--category", "No such", cwd=tmp_path).succeeded()  # the store has others
+    assert "no page has such a category" in none.err
     other = ArticleStore(tmp_path / "other")
     other.append([type(chosen[0])(1, 1, "T", "http://other.test/T", "", "en", "", "Text.")])
     assert "other.test" in call(*argv, "--output", "other", cwd=tmp_path).failed()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from corpora import ArticleStore, writer_lock
+from corpora import Article, ArticleStore, writer_lock
 from pipeline.downloads import job as download_job
 from pipeline.downloads.job import DownloadJob, Status, as_options
 from pipeline.setting_sources import resolve
@@ -259,6 +259,13 @@ def test_the_options_of_the_process_say_the_same(tmp_path):
         name, _, value = option.removeprefix("--").partition("=")
         given[name.replace("-", "_")] = value
     assert resolve(DownloadSettings, "download", given, {}, tmp_path / "none") == settings
+
+
+def test_a_download_that_was_just_begun_tells_what_is_stored(tmp_path):
+    store = ArticleStore(tmp_path / "store")
+    store.append([Article(1, 1, "T", "https://en.wikipedia.org/wiki/T", "", "en", "", "Text.")])
+    Status(tmp_path / "status.json", DownloadSettings(), store)
+    assert json.loads((tmp_path / "status.json").read_text())["articles"] == 1
 
 
 def test_rate_and_time_left(tmp_path, monkeypatch):
