@@ -195,5 +195,5 @@ def modes_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
         return 0
     of_search = population_bytes(plan, N_FIRST)
     of_mode = 8 * plan.n_state + 4 * (N_CHAINS + 1 + QUICK_EACH) * plan.observed.n_tokens
-    of_labels = (MAX_KEPT + n_threads) * relabelling_bytes(plan)
+    of_labels = (min(MAX_KEPT, n_modes) + n_threads) * relabelling_bytes(plan)
     return min(n_threads, n_modes) * of_search + n_modes * of_mode + of_labels
