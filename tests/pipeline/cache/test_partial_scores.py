@@ -232,7 +232,6 @@ def test_what_follows_the_scores_is_interrupted(zoo, undisturbed):
 
 
 @pytest.mark.usefixtures("images_left_out")
-@pytest.mark.usefixtures("images_left_out")
 def test_a_report_after_an_evaluate_scores_nothing(tiny):
     with mock.patch.object(Scorer, "score", autospec=True, side_effect=Scorer.score) as made:
         for method in scoring_of(true_topics()).shown:

@@ -330,7 +330,6 @@ def test_columns_of_a_text_are_refused_by_infer(trained):
 
 @pytest.mark.usefixtures("images_left_out")
 @pytest.mark.parametrize("given", [("letters.csv", *TABLE, *WORDS), ("cells.mtx",)])
-@pytest.mark.usefixtures("images_left_out")
 def test_select_takes_an_input(here, given):
     select = ("select", *given, "--seed", 5, "--threads", 1, "--topics", "2,3", "--json")
     first = call(*select, cwd=here).succeeded()
