@@ -98,7 +98,9 @@ def annealed(
     on_progress: Callable[[int], object] = lambda n_steps: None,  # noqa: ARG005
 ) -> MarginalEstimate:
     """Estimate by runs of particles that are annealed in about `n_sweeps` steps: from the best of
-    the modes that `n_modes` searches find, or from the prior's mean if the searches agree.
+    `n_modes` modes that searches find, or from the prior's mean if the searches agree. A run takes
+    `n_particles` from the best mode, and fewer from the others, in proportion to their
+    probabilities.
 
     `on_progress` is called with the steps taken since its last call, by any search or run. Raises
     TableMemoryError if the particles take more than `max_memory` bytes, or hidden indices have too

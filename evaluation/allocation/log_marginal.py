@@ -60,9 +60,10 @@ def log_marginal(
         For "annealed": steps of the path, each a sweep of all tokens of each particle. Where runs
         are nats apart, more sweeps are worth more than more particles or repeats.
     n_modes : int
-        For "annealed": searches for modes of the posterior, from the best of which paths begin
-        where the searches disagree; 0 for none, and paths from the prior's mean. Where the best
-        mode was found by one search alone (`MarginalEstimate.n_found`), there may be better ones.
+        For "annealed": modes of the posterior that are looked at, those where the best searches
+        end; from the best of them paths begin where the searches disagree. 0 for no searches, and
+        paths from the prior's mean. Where one search alone found the best mode
+        (`MarginalEstimate.n_found`), there may be better ones.
     resampling : {"systematic", "stratified", "residual", "multinomial"}
     n_moves : int
         Processed tokens to rejuvenate after each token, by a Gibbs step given all others, which

@@ -38,7 +38,7 @@ class SearchResult(NamedTuple):
     """Result of searches for modes."""
 
     log_marginals: Floats  # (n_searches,), estimates beside
-    n_found: int  # Searches that found the best mode; 0 where runs do not start from modes
+    n_found: int  # Modes looked at that are the best one; 0 where runs do not start from modes
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +64,10 @@ class MarginalEstimate:
     """Standard error of `log_marginal` by the genealogy of the particles of each repeat, see
     `genealogy_variance`; of "annealed" only, else NaN."""
     searches: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
-    """(n_searches,), the log of the unbiased estimate that each search for modes gives beside; of
-    "annealed" only."""
+    """(n_searches,), the log of the unbiased estimate that each slow search for modes gives
+    beside; of "annealed" only."""
     n_found: int = field(default=0, repr=False)
-    """Searches that found the best mode; 0 where runs started from the prior's mean."""
+    """Modes that were looked at and are the best one; 0 where runs started from the prior's mean."""
 
     @property
     def spread(self) -> float:

@@ -1,11 +1,11 @@
 """Modes of the posterior of allocations, found by searches.
 
-A search is a chain that is annealed from the prior's mean; its weight is an unbiased estimate. Where
-the weights of slow chains are nearly the same, this path is good enough, and no mode is missed. Else
-the chains with the largest weights, half of them slow and half quick, are swept until they have
-settled. Their weights are taken, not the probabilities of their ends, as they count how many
-allocations a mode has, and how rarely chains come to it. Of many quick chains one or another ends
-where few do; slow ones end in better modes where these are many.
+A search is a chain that is annealed from the prior's mean; its weight is an unbiased estimate.
+Where the weights of slow chains are nearly the same, this path is good enough, and no mode is
+missed. Else the chains with the largest weights, half of them slow and half quick, are swept until
+they have settled. It is by their weights that chains are chosen, not by how probable their ends
+are: a weight counts how many allocations a mode has, and how rarely chains come to it. Of many
+quick chains one or another ends where few do; slow chains end in better modes where these are many.
 
 Where a chain has settled, its expected counts are where a path to the model begins. The pilot of
 that path says how probable the data are in the mode alone, so that the best modes are kept, each

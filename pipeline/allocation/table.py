@@ -96,7 +96,7 @@ def what_was_done(result: Mapping[str, Any]) -> str:
         how = f"annealed: {result['repeats']} runs of {result['chains']:,} chains, "
         how += f"{result['sweeps']:,} sweeps, "
         if result["modes"]:
-            how += f"{result['modes']:,} searches for modes, "
+            how += f"{result['modes']:,} modes looked at, "
         how += "unbiased"
     else:
         moves = f", {result['moves']:,} moves a token" if result["moves"] else ""

@@ -76,7 +76,7 @@ class AllocateSettings:
     )
     modes: int = setting(
         8,
-        "searches for modes, from the best of which chains start; 0: from the prior's mean",
+        "modes that are looked at; chains start from the best; 0: from the prior's mean",
         metavar="N",
         of=("annealed",),
     )

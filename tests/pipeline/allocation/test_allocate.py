@@ -101,7 +101,7 @@ def test_annealing_agrees_with_the_exact_value(place, no_pictures):
     printed = allocated(*argv, *size, 0, cwd=place).out
     assert "annealed: 2 runs of 2 chains, 2 sweeps, unbiased" in printed
     printed = allocated(*argv, *size, 3, cwd=place).out
-    assert "2 chains, 2 sweeps, 3 searches for modes, unbiased" in printed
+    assert "2 chains, 2 sweeps, 3 modes looked at, unbiased" in printed
     assert "--moves" not in printed
 
 
