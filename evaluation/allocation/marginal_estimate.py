@@ -38,7 +38,7 @@ class SearchResult(NamedTuple):
     """Result of searches for modes."""
 
     log_marginals: Floats  # (n_searches,), estimates beside
-    n_found: int  # Modes looked at that are the best one; 0 where runs do not start from modes
+    n_found: int  # Modes looked at that are the best one; 0 where runs start from the prior's mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class MarginalEstimate:
     """(n_searches,), the log of the unbiased estimate that each slow search for modes gives
     beside; of "annealed" only."""
     n_found: int = field(default=0, repr=False)
-    """Modes that were looked at and are the best one; 0 where runs started from the prior's mean."""
+    """Modes looked at that are the best one; 0 where runs started from the prior's mean."""
 
     @property
     def spread(self) -> float:
