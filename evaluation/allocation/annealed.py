@@ -270,11 +270,11 @@ class _Runs:
         on_progress: Callable[[int], object] = lambda n_steps: None,  # noqa: ARG005
     ) -> tuple[MarginalEstimate, list[Ints32]]:
         """Return the estimate, and the values of a particle of each run, drawn by weight."""
-        n_steps = min(len(start.path.reinforcement) - 1 for start in self.starts)
+        n_steps = len(self.starts[0].path.reinforcement) - 1
         times = np.unique(np.linspace(1, n_steps, min(N_TIMES, n_steps)).astype(np.int64))
         repeats, variances = np.zeros((2, self.n_repeats))
-        effective = np.full((self.n_repeats, len(times)), np.inf)
-        n_ancestors = np.full(effective.shape, np.inf)
+        effective = np.zeros((self.n_repeats, len(times)))
+        n_ancestors = np.zeros((self.n_repeats, len(times)), dtype=np.int64)
         ends = [np.zeros(0, dtype=np.int32)] * self.n_repeats
 
         def work(first: int, last: int) -> None:
@@ -290,9 +290,8 @@ class _Runs:
                     weights = np.exp(population.log_weight - population.log_weight.max())
                     end = int(rng.choice(len(weights), p=weights / weights.sum()))
                     particles.append(population.values[end].copy())
-                    at = np.round(times / n_steps * len(record)).astype(np.int64) - 1
-                    effective[repeat] = np.minimum(effective[repeat], record[at, 0])
-                    n_ancestors[repeat] = np.minimum(n_ancestors[repeat], record[at, 1])
+                    if mode == 0:
+                        effective[repeat], n_ancestors[repeat] = record[times - 1].T
                 repeats[repeat] = log_mean_of(np.array(logs)).log_mean
                 share = np.exp(logs - repeats[repeat]) / len(logs)
                 variances[repeat] = (share**2 * of_founders).sum()
@@ -300,7 +299,7 @@ class _Runs:
                 ends[repeat] = particles[chosen]
 
         for_blocks(work, self.n_repeats, 1, self.n_threads)
-        path = ParticlePath(times, effective, n_ancestors.astype(np.int64))
+        path = ParticlePath(times, effective, n_ancestors)
         n_tokens = self.plan.observed.n_tokens
         estimate = MarginalEstimate.of_repeats(
             repeats, "annealed", n_tokens, self.n_particles, path, variances, self.searches

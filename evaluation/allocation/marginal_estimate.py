@@ -26,9 +26,11 @@ PATH = "path/"  # begins the names of the arrays of a path
 
 @dataclass(frozen=True, eq=False)
 class ParticlePath:
-    """Effective sample sizes and ancestors at some of the tokens, in each repeat."""
+    """Effective sample sizes and ancestors at some of the tokens, in each repeat; of "annealed" at
+    steps of the path from the best mode.
+    """
 
-    tokens: Ints  #: (n_times,), tokens taken in so far; of "annealed" steps of the path.
+    tokens: Ints  #: (n_times,), tokens taken in so far; of "annealed" steps.
     effective_sample_size: Floats
     """(n_repeats, n_times), (Σw)² / Σw² of the weights at that token, before resampling."""
     n_ancestors: Ints  #: (n_repeats, n_times), particles at the start that have a descendant.
