@@ -86,8 +86,8 @@ def place_of(name: str) -> Place:
 class ContentFiles(DumpFiles):
     """Files of a wiki's content dump, as a source of batches.
 
-    Without a date it is the newest complete dump; a dump that was begun is continued as long as the
-    server has it.
+    Without a date it is the dump that was begun, as long as the server has it, or the newest
+    complete one.
 
     Parameters
     ----------
@@ -171,11 +171,16 @@ class ContentFiles(DumpFiles):
         n_done = len(done) if isinstance(done, list) else 0
         is_finished = 0 < n_done == cursor.get("files")
         wished = self.date or ("" if is_finished else begun)
-        if wished:
-            listing = self._look(wished, client) if wished in dates else "is not there"
-            if isinstance(listing, str):
-                self._refuse(wished, listing, n_done if wished == begun else 0, client)
-        else:
+        listing = self._look(wished, client) if wished in dates else "is not there"
+        if isinstance(listing, str):
+            if self.date:
+                self._refuse(self.date, listing, client)
+            if wished:
+                logger.warning(
+                    "the dump of %s %s, of which %d files were read: dumps are deleted after about"
+                    " three months; what was stored is kept, and the newest one is read",
+                    *(wished, listing, n_done),
+                )
             wished, listing = self._newest(dates, client)
         if wished != dates[-1]:
             logger.info("taking the dump of %s; dates that are there: %s", wished, some(dates))
@@ -269,15 +274,9 @@ class ContentFiles(DumpFiles):
             faults.append(f"{date} {found}")
         raise RefusedError(f"{self.place.url} has no complete dump: {'; '.join(faults)}")
 
-    def _refuse(self, date: str, fault: str, n_done: int, client: PoliteClient) -> NoReturn:
-        begun = (
-            f", of which {n_done} files were read: dumps are deleted after about three months, and"
-            " the articles so far are kept"
-            if n_done
-            else ""
-        )
+    def _refuse(self, date: str, fault: str, client: PoliteClient) -> NoReturn:
         raise RefusedError(
-            f"the dump of {self.place.wiki} of {date} {fault}{begun}; {self._offer(client)}"
+            f"the dump of {self.place.wiki} of {date} {fault}; {self._offer(client)}"
         )
 
     def _offer(self, client: PoliteClient, without: str = "") -> str:

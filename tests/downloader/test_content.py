@@ -338,7 +338,7 @@ def begun(source, n_files):
     return None
 
 
-def test_a_dump_that_was_begun_is_continued_until_it_is_finished(site, files, source):
+def test_a_dump_that_was_begun_is_continued_until_it_is_finished(site, files, source, caplog):
     cursor = begun(source(), 2)
     newer = exports(3, date=NEW)
     add_dump(site, newer, date=NEW)
@@ -350,9 +350,9 @@ def test_a_dump_that_was_begun_is_continued_until_it_is_finished(site, files, so
     assert len(newest[-1].cursor["done"]) == 3
     remove_dump(site)
     list_dump(site)
-    said = refusal(source(), cursor)
-    assert "of which 2 files were read: dumps are deleted after about three months" in said
-    assert "complete is --date 2026-10-01" in said
+    assert cursor_of(source().batches(cursor, unknown)) == cursor_of(newest)
+    assert f"the dump of {DATE} is not there, of which 2 files were read: dumps are" in caplog.text
+    assert "complete is --date 2026-10-01" in refusal(source(date=DATE), cursor)
     # A finished one is not missed.
     assert cursor_of(source().batches(cursor_of(rest), unknown))["date"] == NEW
 
