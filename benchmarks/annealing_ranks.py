@@ -4,10 +4,10 @@
     python -m benchmarks.annealing_ranks letters --graph symmetric …
     python -m benchmarks.annealing_ranks abalone --ranks 1 3 5 --a 1 …
     python -m benchmarks.annealing_ranks parafac --ranks 1 5 10 --a 30 …
-    python -m benchmarks.annealing_ranks known [--tables 20]
+    python -m benchmarks.annealing_ranks known [--tables 0 1 2 …]
 
 Of each model and seed: the estimate with its standard error, the spread of its runs, how many
-searches found the best mode, seconds of one core, and VB's bound of ten starts, below which the
+modes looked at are the best, seconds of one core, and VB's bound of ten starts, below which the
 truth cannot be. Two seeds that differ by more than their errors show that more searches or sweeps
 are needed.
 
@@ -38,7 +38,7 @@ from pipeline.reproduce.cemgil2019.parafac import RankBudget, drawn_tensor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-N_TOKENS, N_LETTER_PAIRS, N_BINS = 1000, 2000, 5
+N_TOKENS, N_LETTER_PAIRS, N_BINS, N_TABLES = 1000, 2000, 5, 20
 SHAPE, A, TRUE_RANKS, MORE_RANKS = (15, 20), 20.0, (2, 3, 4, 5), 2
 
 
@@ -78,10 +78,10 @@ def print_ranks(X: CellCounts, given: argparse.Namespace, settings: dict[str, An
             print(f"{line} {seconds:8.1f}", flush=True)
 
 
-def print_known(n_tables: int, settings: dict[str, Any]) -> None:
+def print_known(tables: list[int], settings: dict[str, Any]) -> None:
     """Print how often the true rank is the most probable one."""
     n_found, n_tied, n_knowable = 0, 0, 0
-    for n in range(n_tables):
+    for n in tables:
         true = TRUE_RANKS[n % len(TRUE_RANKS)]
         models = [AllocationModel.nmf(*SHAPE, k, a=A) for k in range(1, true + MORE_RANKS + 1)]
         X, allocation = draw(models[true - 1], N_TOKENS, np.random.default_rng([7, n]))
@@ -118,12 +118,12 @@ def main() -> None:
     parser.add_argument("--sweeps", type=int, default=1000)
     parser.add_argument("--chains", type=int, default=4)
     parser.add_argument("--runs", type=int, default=6)
-    parser.add_argument("--tables", type=int, default=20)
+    parser.add_argument("--tables", type=int, nargs="+", default=range(N_TABLES), metavar="N")
     given = parser.parse_args()
     settings: dict[str, Any] = {"n_modes": given.modes, "n_sweeps": given.sweeps}
     settings |= {"n_particles": given.chains, "n_repeats": given.runs}
     if given.table == "known":
-        print_known(given.tables, settings)
+        print_known(list(given.tables), settings)
     else:
         print_ranks(table_of(given.table), given, settings)
 
