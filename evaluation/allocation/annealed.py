@@ -26,7 +26,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath, SearchResult
-from evaluation.allocation.modes import Mode, distinct, labels_of, modes_bytes, search
+from evaluation.allocation.modes import (
+    Mode,
+    Searches,
+    distinct,
+    kept_bytes,
+    labels_bytes,
+    searches_bytes,
+)
 from evaluation.allocation.simulate import draw
 from evaluation.arrays import Floats, Ints32
 from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
@@ -163,9 +170,10 @@ def check_annealing_memory(
     n_modes: int = 0,
 ) -> None:
     """Raise TableMemoryError if the runs of `annealed` take more than `max_memory` bytes."""
-    needed = population_bytes(plan, max(n_particles, 1)) * n_threads
-    searches = modes_bytes(plan, n_modes, n_threads)
-    needed = max(needed, population_bytes(plan, N_FIRST), searches)  # of paths, made before
+    runs = population_bytes(plan, max(n_particles, 1)) * n_threads + kept_bytes(plan, n_modes)
+    searches = searches_bytes(plan, n_modes, n_threads)
+    needed = max(runs, population_bytes(plan, N_FIRST), searches)  # of paths, made before
+    needed += labels_bytes(plan, n_modes, n_threads)
     needed += n_repeats * (16 * N_TIMES + 4 * plan.observed.n_tokens)
     if needed > max_memory:
         raise TableMemoryError(
@@ -234,16 +242,8 @@ class _Runs:
             n_modes = 0  # there is nothing to be found
         found = None
         if n_modes:
-            found = search(
-                plan,
-                urn,
-                moves,
-                constant,
-                n_modes=n_modes,
-                n_sweeps=n_sweeps,
-                seed=seed,
-                n_threads=n_threads,
-                on_progress=on_progress,
+            found = Searches(
+                plan, urn, moves, constant, n_modes, n_sweeps, seed, n_threads, on_progress
             )
         labels, n_found = None, 0
         if found is None or found.are_even:
@@ -253,12 +253,11 @@ class _Runs:
             starts = [_Start(path, start, n_particles)]
         else:
             rng = np.random.default_rng([seed, 0, KEPT])
-            modes, n_found = distinct(plan, urn, found.modes(), rng)
+            modes, n_found, labels = distinct(plan, urn, found.modes(), rng)
             starts = [
                 _Start(mode.pilot.path, mode.constant, _n_particles_of(mode, modes[0], n_particles))
                 for mode in modes
             ]
-            labels = labels_of(plan, urn, modes, rng)
         searches = SearchResult(np.zeros(0) if found is None else found.slow.log_marginals, n_found)
         n_threads = min(n_threads, n_repeats)
         return cls(

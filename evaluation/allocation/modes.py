@@ -2,10 +2,11 @@
 
 A search is a chain that is annealed from the prior's mean; its weight is an unbiased estimate.
 Where the weights of slow chains are nearly the same, this path is good enough, and no mode is
-missed. Else the chains with the largest weights, half of them slow and half quick, are swept until
-they have settled. It is by their weights that chains are chosen, not by how probable their ends
-are: a weight counts how many allocations a mode has, and how rarely chains come to it. Of many
-quick chains one or another ends where few do; slow chains end in better modes where these are many.
+missed. Else quick chains are annealed too, and the chains with the largest weights, half of them
+slow and half quick, are swept until they have settled. It is by their weights that chains are
+chosen, not by how probable their ends are: a weight counts how many allocations a mode has, and how
+rarely chains come to it. Of many quick chains one or another ends where few do; slow chains end in
+better modes where these are many.
 
 Where a chain has settled, its expected counts are where a path to the model begins. The pilot of
 that path says how probable the data are in the mode alone, so that the best modes are kept, each
@@ -14,6 +15,7 @@ once.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -66,28 +68,35 @@ class Chains(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Searches:
-    """Ends of searches, and what modes are to be looked at with."""
+    """Searches for modes, and what modes are looked at with."""
 
     plan: InferencePlan
     urn: Urn
     moves: Moves
     constant: float  # Part of the log-probability that is the same for all allocations
+    n_modes: int  # that are looked at
     n_sweeps: int
     seed: int
     n_threads: int
-    slow: Chains  # as many as modes are looked at
-    quick: Chains
+    on_progress: Callable[[int], object]
+
+    @cached_property
+    def slow(self) -> Chains:
+        """Slow chains, as many as modes are looked at."""
+        return self._chains(0, SLOW, self.n_modes)
 
     @property
     def are_even(self) -> bool:
-        """Whether all searches say the same, so that the path from the prior's mean will do."""
+        """Whether all slow chains say the same, so that the path from the prior's mean will do."""
         logs = self.slow.log_marginals
         return len(logs) >= FEWEST and bool(logs.std(ddof=1) < EVEN)
 
     def modes(self) -> list["Mode"]:
         """Return the modes that the best searches ended in, the most probable first."""
-        n_quick = len(self.slow.ends) // 2
-        ends = self.slow.best(len(self.slow.ends) - n_quick) + self.quick.best(n_quick)
+        n_quick = self.n_modes // 2
+        ends = self.slow.best(self.n_modes - n_quick)
+        if n_quick:
+            ends += self._chains(1, QUICK, QUICK_EACH * self.n_modes).best(n_quick)
         found: list[Mode | None] = [None] * len(ends)
 
         def work(first: int, last: int) -> None:
@@ -97,6 +106,23 @@ class Searches:
         for_blocks(work, len(found), 1, min(self.n_threads, len(found)))
         modes = [mode for mode in found if mode is not None]
         return sorted(modes, key=lambda mode: -mode.log_marginal)
+
+    def _chains(self, kind: int, share: float, n_chains: int) -> Chains:
+        urn, moves, n_steps = self.urn, self.moves, max(2, round(share * self.n_sweeps))
+        path = prior_path(urn, moves, n_steps, np.random.default_rng([self.seed, kind, SEARCH, 0]))
+        weights = np.zeros(int(urn.n_values.max()))
+        start = self.constant + log_probability_independent(urn, weights)
+        logs, ends = np.zeros(n_chains), [np.zeros(0, dtype=np.int32)] * n_chains
+
+        def work(first: int, last: int) -> None:
+            for n in range(first, last):
+                rng = np.random.default_rng([self.seed, n, SEARCH, 1 + kind])
+                population = new_population(urn, moves, 1)
+                follow(moves, population, path, 0.0, rng, self.on_progress)
+                logs[n], ends[n] = start + population.log_weight[0], population.values[0]
+
+        for_blocks(work, n_chains, 1, min(self.n_threads, n_chains))
+        return Chains(logs, ends)
 
     def _mode(self, n: int, end: Ints32) -> "Mode":
         urn, rng = self.urn, np.random.default_rng([self.seed, n, SETTLING])
@@ -126,74 +152,42 @@ class Mode:
     log_marginal: float  # by the pilot, of this mode under all labels
 
 
-def search(
-    plan: InferencePlan,
-    urn: Urn,
-    moves: Moves,
-    constant: float,
-    *,
-    n_modes: int,
-    n_sweeps: int,
-    seed: int,
-    n_threads: int,
-    on_progress: Callable[[int], object],
-) -> Searches:
-    """Search for `n_modes` modes. `constant` is as in `Searches`."""
-    weights = np.zeros(int(urn.n_values.max()))
-    start = constant + log_probability_independent(urn, weights)
-
-    def chains(kind: int, share: float, n_chains: int) -> Chains:
-        n_steps = max(2, round(share * n_sweeps))
-        path = prior_path(urn, moves, n_steps, np.random.default_rng([seed, kind, SEARCH, 0]))
-        logs, ends = np.zeros(n_chains), [np.zeros(0, dtype=np.int32)] * n_chains
-
-        def work(first: int, last: int) -> None:
-            for n in range(first, last):
-                rng = np.random.default_rng([seed, n, SEARCH, 1 + kind])
-                population = new_population(urn, moves, 1)
-                follow(moves, population, path, 0.0, rng, on_progress)
-                logs[n], ends[n] = start + population.log_weight[0], population.values[0]
-
-        for_blocks(work, n_chains, 1, min(n_threads, n_chains))
-        return Chains(logs, ends)
-
-    slow = chains(0, SLOW, n_modes)
-    quick = chains(1, QUICK, QUICK_EACH * n_modes)
-    return Searches(plan, urn, moves, constant, n_sweeps, seed, n_threads, slow, quick)
-
-
-def labels_of(
-    plan: InferencePlan, urn: Urn, modes: list[Mode], rng: np.random.Generator
-) -> Relabelling:
-    """Return the distribution of modes and labels, fitted to the ends of pilots."""
-    labels = Relabelling.of(plan, urn, [mode.mean for mode in modes])
-    ends = [(n, values) for n, mode in enumerate(modes) for values in mode.pilot.values]
-    return labels.fitted(ends, rng)
-
-
 def distinct(
     plan: InferencePlan, urn: Urn, modes: list[Mode], rng: np.random.Generator
-) -> tuple[list[Mode], int]:
-    """Return the best modes, each once, at most `MAX_KEPT`; and how many of all are the best one.
+) -> tuple[list[Mode], int, Relabelling]:
+    """Return the best modes, each once, at most `MAX_KEPT`; how many of all are the best one; and
+    the distribution of modes and labels, fitted to the ends of pilots.
 
     Modes are the same where chains from one may be taken for chains from the other.
     """
     kept, n_found = [modes[0]], 1
+    labels = Relabelling.of(plan, urn, [modes[0].mean])
     for mode in modes[1:]:
-        labels = Relabelling.of(plan, urn, [*(each.mean for each in kept), mode.mean])
-        chances = np.mean([labels.modes(values, rng) for values in mode.pilot.values], axis=0)
+        more = labels.with_mode(urn, mode.mean)
+        chances = np.mean([more.modes(values, rng) for values in mode.pilot.values], axis=0)
         if chances[:-1].sum() >= SAME:
             n_found += int(chances[:-1].argmax()) == 0
         elif len(kept) < MAX_KEPT and mode.log_marginal > modes[0].log_marginal - WITHIN:
             kept.append(mode)
-    return kept, n_found
+            labels = more
+    ends = [(n, values) for n, mode in enumerate(kept) for values in mode.pilot.values]
+    return kept, n_found, labels.fitted(ends, rng)
 
 
-def modes_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
-    """Return the memory that modes take, and the searches for them, at most."""
+def searches_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
+    """Return the memory that searches take, and the modes that are looked at, without labels."""
+    of_search = population_bytes(plan, N_FIRST)
+    of_mode = 8 * plan.n_state + 4 * (N_CHAINS + QUICK_EACH + 1) * plan.observed.n_tokens
+    return min(n_threads, n_modes) * of_search + n_modes * of_mode
+
+
+def kept_bytes(plan: InferencePlan, n_modes: int) -> int:
+    """Return the memory that the modes take which runs start from, without labels."""
+    return 8 * plan.n_state * min(MAX_KEPT, n_modes)
+
+
+def labels_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
+    """Return the memory that labels take while modes are looked at, and in runs."""
     if not n_modes:
         return 0
-    of_search = population_bytes(plan, N_FIRST)
-    of_mode = 8 * plan.n_state + 4 * (N_CHAINS + 1 + QUICK_EACH) * plan.observed.n_tokens
-    of_labels = (min(MAX_KEPT, n_modes) + n_threads) * relabelling_bytes(plan)
-    return min(n_threads, n_modes) * of_search + n_modes * of_mode + of_labels
+    return relabelling_bytes(plan, min(MAX_KEPT, n_modes) + 1, n_threads)

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 LONG = 600.0  # Seconds from which a run is announced as long
 A_STEP, A_CELL, A_PRODUCT = 1e-7, 5e-7, 1e-8
 """Seconds of one core for a particle's step, a cell in an epoch, and a product in either."""
-STARTS, A_SEARCH = 2, 3  # Modes that chains start from; chains that settle and weigh each
+STARTS, A_MODE = 2, 6  # Modes that chains start from; chains that search for and weigh each
 A_VISIT = 3e-7  # of a token by a sweep, with its share of other moves
 EPOCHS_OF_A_START, EPOCHS_TO_THE_END = 120, 300  # Typical numbers of epochs for tables of documents
 
@@ -272,7 +272,7 @@ def expected_seconds(candidate: Candidate, table: CountTable, settings: Allocate
         chains = settings.chains * settings.repeats
         if settings.modes:
             chains *= STARTS
-            chains += settings.modes * (settings.chains // 2 + A_SEARCH)
+            chains += settings.modes * A_MODE
         visits = settings.sweeps * chains * table.counts.n_tokens
         return visits * (A_VISIT + A_PRODUCT * n_products) / n_threads
     if settings.method == "vb":

@@ -80,6 +80,10 @@ class Relabelling:
         log_shares = tuple(_log_shares(plan, urn, mean) for mean in means)
         return cls(plan, classes, fixed, log_shares, COMMON)
 
+    def with_mode(self, urn: Urn, mean: Floats) -> "Relabelling":
+        """Return the distribution with one mode more, the last."""
+        return replace(self, log_shares=(*self.log_shares, _log_shares(self.plan, urn, mean)))
+
     def fitted(self, ends: Sequence[tuple[int, Ints32]], rng: np.random.Generator) -> "Relabelling":
         """Return the distribution by which these modes and joint values are most probable."""
         logs = np.zeros(len(RULES))
@@ -185,11 +189,12 @@ def exchangeable_classes(model: AllocationModel) -> tuple[tuple[str, ...], ...]:
     return tuple(sorted(found))
 
 
-def relabelling_bytes(plan: InferencePlan) -> int:
-    """Return the memory that the shares of a mode take."""
+def relabelling_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
+    """Return the memory that the shares of modes take, and work with them in threads, at most."""
     sizes = plan.model.cardinalities
-    n_values = sum(sizes[name] for name in plan.model.hidden)
-    return 8 * n_values * len(plan.observed.counts) + 24 * MAX_BLOCK + 32 * plan.observed.n_tokens
+    of_mode = 8 * sum(sizes[name] for name in plan.model.hidden) * len(plan.observed.counts)
+    of_thread = 3 * of_mode + 24 * MAX_BLOCK + 64 * plan.observed.n_tokens
+    return n_modes * of_mode + n_threads * of_thread
 
 
 def _stride(plan: InferencePlan, unknown: tuple[str, ...], name: str) -> int:

@@ -60,7 +60,7 @@ class Budget:
     n_repeats: int = 10  # Independent runs of each kind of SMC
     n_starts: int = 100  # Starts of VB, of which the best counts
     n_moves: int = 99  # Tokens that are resampled after each token, in SMC with moves
-    n_modes: int = 16  # Searches for modes, from the best of which annealing starts
+    n_modes: int = 16  # Modes that are looked at, from the best of which annealing starts
     n_sweeps: int = 1000  # Steps of annealing
     seed: int = 0
 

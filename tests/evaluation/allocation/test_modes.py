@@ -4,7 +4,7 @@ import pytest
 from evaluation import bracket_marginal, log_marginal
 from evaluation.allocation import modes
 from evaluation.allocation.exact import exact
-from evaluation.allocation.modes import MAX_KEPT, WITHIN, distinct, search
+from evaluation.allocation.modes import MAX_KEPT, WITHIN, Searches, distinct
 from evaluation.allocation.simulate import draw
 from models.allocation.annealing.sweep import moves_of
 from models.allocation.annealing.urn import urn_of
@@ -16,29 +16,27 @@ from models.allocation.sequence import log_of_counts
 TWO_BLOCKS = np.kron(np.eye(2, dtype=int), np.full((2, 2), 8))
 
 
-def searched(model, X, n_modes, n_threads=1, n_sweeps=60):
+def searched(model, X, n_modes, n_threads=1, n_sweeps=60, steps=None):
     observed = CellCounts.of(X, model)
     plan = plan_of(model, observed)
-    urn, steps = urn_of(plan), []
-    found = search(
-        plan,
-        urn,
-        moves_of(plan, urn),
-        log_of_counts(model, observed),
-        n_modes=n_modes,
-        n_sweeps=n_sweeps,
-        seed=1,
-        n_threads=n_threads,
-        on_progress=steps.append,
-    )
-    of_each = modes.SLOW + modes.QUICK_EACH * modes.QUICK
-    assert 0.9 * of_each < sum(steps) / (n_modes * n_sweeps) < 1.2 * of_each
-    return found
+    urn, constant = urn_of(plan), log_of_counts(model, observed)
+    on_progress = ([] if steps is None else steps).append
+    of_work = n_modes, n_sweeps, 1, n_threads, on_progress
+    return Searches(plan, urn, moves_of(plan, urn), constant, *of_work)
 
 
-def kept_of(found, every=None):
-    every = found.modes() if every is None else every
-    return distinct(found.plan, found.urn, every, np.random.default_rng(0))
+def kept_of(found, every):
+    return distinct(found.plan, found.urn, every, np.random.default_rng(0))[:2]
+
+
+def test_quick_chains_run_only_where_modes_are_looked_at():
+    steps = []
+    found = searched(AllocationModel.nmf(4, 4, 2, 0.5), TWO_BLOCKS, 2, steps=steps)
+    assert not found.are_even
+    of_slow = 60 * 2 * modes.SLOW
+    assert sum(steps) == pytest.approx(of_slow, rel=0.1)
+    found.modes()
+    assert sum(steps) == pytest.approx(of_slow + 60 * 2 * modes.QUICK_EACH * modes.QUICK, rel=0.1)
 
 
 def test_a_mode_that_all_searches_find_is_kept_once():
