@@ -192,8 +192,11 @@ def exchangeable_classes(model: AllocationModel) -> tuple[tuple[str, ...], ...]:
 def relabelling_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
     """Return the memory that the shares of modes take, and work with them in threads, at most."""
     sizes = plan.model.cardinalities
-    of_mode = 8 * sum(sizes[name] for name in plan.model.hidden) * len(plan.observed.counts)
-    of_thread = 3 * of_mode + 24 * MAX_BLOCK + 64 * plan.observed.n_tokens
+    n_cells = len(plan.observed.counts)
+    n_joint = max((math.prod(sizes[name] for name in each) for each in plan.unknown), default=1)
+    of_mode = 8 * sum(sizes[name] for name in plan.model.hidden) * n_cells
+    block = 24 * min(MAX_BLOCK, n_cells * n_joint)
+    of_thread = 3 * of_mode + block + 64 * plan.observed.n_tokens
     return n_modes * of_mode + n_threads * of_thread
 
 

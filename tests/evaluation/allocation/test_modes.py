@@ -3,12 +3,14 @@ import pytest
 
 from evaluation import bracket_marginal, log_marginal
 from evaluation.allocation import modes
+from evaluation.allocation.annealed import check_annealing_memory
 from evaluation.allocation.exact import exact
 from evaluation.allocation.modes import MAX_KEPT, WITHIN, Searches, distinct
 from evaluation.allocation.simulate import draw
 from models.allocation.annealing.sweep import moves_of
 from models.allocation.annealing.urn import urn_of
 from models.allocation.cell_counts import CellCounts
+from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import plan_of
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_of_counts
@@ -154,6 +156,20 @@ def test_threads_change_no_bit():
     for mode, other in zip(one, two, strict=True):
         assert mode.log_marginal == other.log_marginal
         assert np.array_equal(mode.mean, other.mean)
+
+
+def test_labels_take_memory_beside_particles():
+    model = AllocationModel.nmf(100, 100, 20)
+    plan = plan_of(model, CellCounts.of(np.ones((100, 100), dtype=int), model))
+
+    def needed(n_modes):
+        with pytest.raises(TableMemoryError) as error:
+            check_annealing_memory(plan, 10_000, 1, 1, 0, n_modes)
+        return int(str(error.value).split(" need ")[1].split(" MiB")[0].replace(",", "")) * 2**20
+
+    of_mode = 8 * 20 * 100 * 100  # a share of each hidden value in each cell
+    assert needed(MAX_KEPT) > needed(0) + MAX_KEPT * of_mode
+    assert needed(MAX_KEPT) < needed(0) + 10 * MAX_KEPT * of_mode  # scratch is of threads
 
 
 def test_what_is_no_number_of_modes_is_refused():
