@@ -101,7 +101,7 @@ def test_with_a_limit_no_file_comes_that_is_not_needed(site, wiki, tmp_path):
 
 
 def test_these_articles_only_and_files_that_stay(site, wiki, tmp_path):
-    chosen = expected()[5], expected()[-1]
+    chosen, site.pause = (expected()[5], expected()[-1]), 0.02  # files come at the same time
     titles = tmp_path / "titles.txt"
     titles.write_text("".join(f"{article.title.replace(' ', '_')}\n" for article in chosen))
     argv = ("--titles", titles, "--keep-files", "--date", DATE, "--connections", 2)
