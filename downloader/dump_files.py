@@ -165,7 +165,7 @@ class DumpFiles(ABC):
                         " it again)"
                     ) from error
                 done = [*done, file.key]
-                self.file_progress.finish(file, path.stat().st_size)
+                self.file_progress.finish(path.stat().st_size, file.n_bytes)
                 is_last = number == len(waiting) - 1
                 self._keep(path)
                 # Once this is stored, the next start does not need the file.
@@ -229,7 +229,7 @@ class DumpFiles(ABC):
         def note(n_bytes: int) -> None:
             if is_given_up.is_set():
                 raise GivenUp
-            self.file_progress.fetched(file, n_bytes)
+            self.file_progress.fetched(file.name, n_bytes)
             if self.progress is not None:
                 self.progress(n_bytes)
 
@@ -266,7 +266,7 @@ class DumpFiles(ABC):
                     note(n_bytes)
             if digest.hexdigest() != file.sha256:
                 return False
-        self.file_progress.fetched(file, n_bytes)
+        self.file_progress.fetched(file.name, n_bytes)
         return True
 
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from downloader.dump_files import RemoteFile
-
 
 class FileProgress:
     """Files and bytes of a dump: fetched and read so far, and in all; and how long it takes.
@@ -37,21 +35,21 @@ class FileProgress:
             self.n_bytes = done_bytes + sum(size or 0 for size in sizes)
         self._fetched_since = self._clock()
 
-    def fetched(self, file: RemoteFile, n_bytes: int) -> None:
+    def fetched(self, name: str, n_bytes: int) -> None:
         """Note how much of a file has arrived."""
-        self._fetched[file.name] = n_bytes
+        self._fetched[name] = n_bytes
 
     def begin(self) -> None:
         """Note that a file is going to be read."""
         if self.done_bytes == self._bytes_before:
             self._read_since = self._clock()
 
-    def finish(self, file: RemoteFile, n_bytes: int) -> None:
-        """Note that the file that was being read is done, and its size."""
+    def finish(self, n_bytes: int, expected: int | None) -> None:
+        """Note that the file that was being read is done, its size, and the one it was to have."""
         self.n_done += 1
         self.done_bytes, self.read_bytes = self.done_bytes + n_bytes, 0
         if self.n_bytes is not None:
-            self.n_bytes += n_bytes - (file.n_bytes or 0)
+            self.n_bytes += n_bytes - (expected or 0)
 
     @property
     def fetched_bytes(self) -> int:

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 import pytest
 
 from corpora import ArticleStore
-from downloader.dump_files import RemoteFile
 from downloader.file_progress import FileProgress
 from pipeline.downloads import job
 from pipeline.settings import DownloadSettings
@@ -75,13 +74,12 @@ def test_the_time_left_is_told_by_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(job.threading.Thread, "start", lambda _: None)
     settings = DownloadSettings(source="content", input="enwiki")
     status = job.Status(tmp_path / "status.json", settings, ArticleStore(tmp_path / "store"))
-    file = RemoteFile("u/1", "1", "1", 1000)
     status.files = progress = FileProgress(lambda: now[0])
     progress.start([1000] * 3, 1, 1000)
     left = []
     for n_fetched, n_read in ((0, 0), (1000, 0), (1500, 100), (3000, 300)):
         now[0] += 10
-        progress.fetched(file, n_fetched)
+        progress.fetched("1", n_fetched)
         if not n_read:
             progress.begin()
         progress.read_bytes = n_read
