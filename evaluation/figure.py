@@ -49,7 +49,7 @@ class Figure:
     trials: float = 0.0
     """Effective number of independent trials of which `value` is a share; 0 if it is none."""
     why: str = ""
-    """Reason why there is no value or no error, where one is known; else empty."""
+    """Reason why there is no value or no error, if `reason` cannot tell; else empty."""
 
     @classmethod
     def none(cls, why: str) -> Figure:
@@ -63,8 +63,20 @@ class Figure:
 
     @property
     def standard_error(self) -> float:
-        """Standard error, with that over seeds; NaN if it cannot be known."""
-        return math.hypot(self.error, self.seed_error)
+        """Standard error, with that over seeds; NaN if it cannot be known, as where no unit changes
+        the figure: a jackknife without variance is no certainty.
+        """
+        error = math.hypot(self.error, self.seed_error)
+        return math.nan if error <= ROUNDING else error
+
+    @property
+    def reason(self) -> str:
+        """Reason why there is no value or no error; empty if there are both."""
+        if self.why or not self.is_known or math.isfinite(self.standard_error):
+            return self.why
+        if math.isnan(self.error):
+            return f"there are too few {self.over or 'documents'}"
+        return f"it is the same without any of the {self.over}, which is no certainty"
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the interval of this level by Student's t; Wilson's with its quantile if the

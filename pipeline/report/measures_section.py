@@ -100,7 +100,4 @@ def _column(result: dict[str, Any], measure: str) -> MeasureColumn:
 
 def _measured(figure: dict[str, Any]) -> Measured:
     value, low, high = figure["value"], figure["low"], figure["high"]
-    why = figure["why"] or ""
-    if low is None and not why:
-        why = f"there are too few {figure['over'] or 'documents'}"
-    return Measured(value, low, high, why)
+    return Measured(value, low, high, figure["why"] or "")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.figure import Figure, holm
+from evaluation.figure import ROUNDING, Figure, holm
 from pipeline.scoring.label_figures import ACCURACY
 from pipeline.scoring.measures import LOWER_IS_BETTER, STABILITY, Judgement, judge
 from pipeline.scoring.score import or_none
@@ -77,7 +77,7 @@ def _entry(measure: str, figure: Figure) -> dict[str, Any]:
         "over": figure.over or None,
         "bias": figure.bias or None,
         "seed_error": figure.seed_error or None,
-        "why": figure.why or None,
+        "why": figure.reason or None,
     }
 
 
@@ -102,11 +102,12 @@ def _comparison(found: Judgement, measure: str) -> dict[str, Any] | None:
         if name == best:
             continue
         difference = figure.minus(known[best])
+        error = difference.standard_error
         against.append(
             {
                 "model": name,
                 "difference": difference.value,
-                "standard_error": or_none(difference.standard_error),
+                "standard_error": None if error <= ROUNDING else or_none(error),
                 "p_value": or_none(difference.p_value),
             }
         )

@@ -86,6 +86,18 @@ def test_a_figure_that_is_not_known_says_why_in_a_mean_too():
     assert (mean.is_known, mean.why) == (False, "no weights")
 
 
+def test_a_figure_that_no_group_changes_has_no_error_but_the_reason():
+    always, half = (jackknife(each, np.full(10, each)) for each in (1.0, 0.5))
+    assert math.isnan(always.standard_error)
+    assert all(map(math.isnan, always.interval()))
+    assert always.reason == "it is the same without any of the documents, which is no certainty"
+    values = np.arange(10.0)
+    varying = figure_of(lambda kept: float(values[kept].mean()), np.arange(10))
+    assert varying.reason == ""
+    # With the variance of seeds there is one.
+    assert mean_over_seeds([always, half]).reason == ""
+
+
 def test_one_group_has_no_error():
     figure = jackknife(1.0, np.array([1.0]))
     assert math.isnan(figure.standard_error)

@@ -80,7 +80,10 @@ def test_one_table_of_models_of_all_kinds(judged):
     inferred = figures(result, "model.npz")
     for measure in ("purity", "nmi", "ari", "homogeneity", "accuracy", "exclusivity"):
         assert weights[measure] == pytest.approx(inferred[measure])
-    assert inferred["purity"]["value"] < figures(result, "truth.npz")["purity"]["value"] == 1.0
+    perfect = figures(result, "truth.npz")["purity"]
+    assert inferred["purity"]["value"] < perfect["value"] == 1.0
+    assert (perfect["standard_error"], perfect["low"], perfect["high"]) == (None, None, None)
+    assert "no certainty" in perfect["why"]
     assert result["labelled_documents"] == 60
     text = call("evaluate", *names, *asked, *DOCUMENTS, cwd=judged).succeeded().out
     assert "words.csv has no nats a word, exclusivity: word lists have no weights" in text
@@ -102,7 +105,9 @@ def test_models_of_other_seeds_are_one_row(judged):
     )
     assert row["cosine"]["over"] == "models"
     assert row["cosine"]["standard_error"] > 0
-    assert figures(both, "model.npz")["cosine"]["standard_error"] is None  # of one pair
+    of_one_pair = figures(both, "model.npz")["cosine"]
+    assert of_one_pair["standard_error"] is None
+    assert of_one_pair["why"] == "there are too few models"
     assert "cosine" not in both["comparisons"]
 
 
