@@ -70,3 +70,15 @@ def test_halves_share_no_document_and_keep_words_of_training_documents():
     found = halves(counts, (*WORDS, "rare"), [str(d) for d in range(50)])
     assert (found.train.shape[0], found.test.shape[0], len(found.labels)) == (40, 10, 10)
     assert found.words == WORDS
+
+
+def test_few_trainers_give_no_interval_of_a_correlation():
+    names = [f"trainer {n}" for n in range(8)]
+    table = dict(zip(names, enumerate([0.0, 2.0, 1.0, 3.0, 5.0, 4.0, 7.0, 6.0]), strict=True))
+    same = dict(zip(names, enumerate(range(8)), strict=True))
+    with mock.patch.object(page, "TRAINERS", names), mock.patch.object(page, "DRAWS", 50):
+        low, high = map(float, page._interval([table]).split(" to "))
+        assert page._interval([same]) == "–"
+        table.popitem()
+        assert page._interval([table]) == "–"
+    assert 0 < low < high <= 1
