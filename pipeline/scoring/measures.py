@@ -244,7 +244,9 @@ def _exclusivity(topics: DescribedTopics, n_words: int) -> Figure:
     if (topics.topic_word < 0).any():
         return Figure.none("weights are negative")
     rows = TopicWords(normalised_rows(topics.topic_word, "topic_word"))
-    return mean_figure(np.asarray(exclusivity(rows, n_words)))
+    has_weight = rows.topic_word.any(axis=1)
+    values = np.where(has_weight, exclusivity(rows, n_words), np.nan)
+    return mean_figure(values, why="no topic has a weight")
 
 
 def _stability(rows: Sequence[Judged], n_words: int) -> dict[str, dict[str, Figure]]:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from corpora import Corpus, CorpusFormatError
-from evaluation import coherence
+from evaluation import coherence, exclusivity
 from models import load_model
+from models.topics import TopicWords
 from pipeline.scoring.document_labels import _of_file
 from pipeline.scoring.measures_result import within_bounds
 from tests.pipeline.scoring.support import load_documents
@@ -218,3 +219,17 @@ def test_one_document_and_one_topic(judged):
     result = call("evaluate", *argv, "--threads", 1, "--json", cwd=judged).succeeded().result
     assert figures(result, "model.npz")["nats a word"]["standard_error"] is None
     call("evaluate", *argv, "--threads", 1, cwd=judged).succeeded()
+
+
+def test_topics_without_weight_are_in_no_mean_of_exclusivity(judged):
+    saved = load_model(judged / "model.npz")
+    weights = saved.topics.topic_word
+    for name, some in (("two", [*weights[:2], 0 * weights[2]]), ("none", [*(0 * weights[:2])])):
+        lines = [",".join(saved.vocabulary), *(",".join(map(str, row)) for row in some)]
+        (judged / f"{name}.csv").write_text("\n".join(lines))
+    result = evaluated(judged, "two.csv", "none.csv", "--measures", "exclusivity")
+    rows = TopicWords(np.array([*weights[:2], 0 * weights[2]]))
+    expected = exclusivity(rows)[:2].mean()
+    assert figures(result, "two.csv")["exclusivity"]["value"] == pytest.approx(expected)
+    found = figures(result, "none.csv")["exclusivity"]
+    assert (found["value"], found["why"]) == (None, "no topic has a weight")
