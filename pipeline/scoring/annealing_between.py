@@ -215,7 +215,8 @@ def print_differences(result: dict[str, Any]) -> None:
         )
         if row["unsure_documents"]:
             print(
-                f"  {row['unsure_documents']:,} documents hardly sampled: the models are far apart"
+                f"  {_number(row['unsure_documents'])} hardly sampled: the models are far apart, "
+                "and the error of sampling is too small"
             )
 
 
