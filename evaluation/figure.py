@@ -174,6 +174,17 @@ def without_bias(figure: Figure) -> Figure:
     return replace(figure, value=figure.value - bias, bias=bias)
 
 
+def share_of_documents(figure: Figure) -> Figure:
+    """Return a share of documents with as many independent trials as have its error.
+
+    Its interval is then Wilson's: Student's misses too often near 0 and 1.
+    """
+    error = figure.standard_error
+    if math.isnan(error):
+        return figure
+    return replace(figure, trials=figure.value * (1 - figure.value) / error**2)
+
+
 def mean_figure(values: Floats, over: str = "topics", why: str = "no topic has a value") -> Figure:
     """Return the mean of independent values, those that are NaN left out; `why` if all are."""
     known = values[np.isfinite(values)]
@@ -227,7 +238,8 @@ def mean_over_seeds(figures: Sequence[Figure]) -> Figure:
     why = next((each.why for each in figures if each.why), "")
     over, n_seeds = figures[0].over, len(figures)
     mean = Figure(float(values.mean()), error, degrees, over, replicates, seeds, n_seeds - 1, bias)
-    return replace(mean, why=why)
+    mean = replace(mean, why=why)
+    return share_of_documents(mean) if any(each.trials for each in figures) else mean
 
 
 def groups_of(

@@ -8,7 +8,7 @@ shares of topics, cross-validated, beside that on words (tf-idf).
 **Errors** are over documents, by the jackknife that leaves out groups of them, the same for all
 models (`evaluation.figure`). That of the accuracy is of the mean over documents of whether the
 prediction of the fold was right. It leaves out that other training documents would give another
-classifier.
+classifier. Intervals of purity and accuracy, which are shares of documents, are Wilson's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evaluation.figure import Figure, figure_of, jackknife, without_bias
+from evaluation.figure import Figure, figure_of, jackknife, share_of_documents, without_bias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,8 @@ def cluster_agreement(topic_of: Ints, labels: Sequence[str], group_of: Ints) -> 
         name: jackknife(values[name], np.array([each[name] for each in without]))
         for name in CLUSTER_MEASURES
     }
-    return figures | {name: without_bias(figures[name]) for name in BIASED}
+    purity = {"purity": share_of_documents(figures["purity"])}
+    return figures | purity | {name: without_bias(figures[name]) for name in BIASED}
 
 
 def table_agreement(n_kl: Ints) -> dict[str, float]:
@@ -131,7 +132,9 @@ def accuracy(
     _check(features.shape[0], labels, group_of)
     is_right = right_predictions(features, labels, folds, are_words=are_words)
     scored = folds >= 0
-    return figure_of(lambda kept: float(is_right[kept & scored].mean()), group_of)
+    return share_of_documents(
+        figure_of(lambda kept: float(is_right[kept & scored].mean()), group_of)
+    )
 
 
 def right_predictions(

@@ -14,6 +14,7 @@ from evaluation.figure import (
     jackknife,
     mean_figure,
     mean_over_seeds,
+    share_of_documents,
 )
 
 
@@ -74,6 +75,23 @@ def test_the_mean_over_seeds_has_the_variance_of_seeds_and_keeps_that_of_documen
     half = float(stats.t.ppf(0.975, degrees)) * mean.standard_error
     assert (low, high) == pytest.approx((mean.value - half, mean.value + half))
     assert 2 < degrees < 3  # most of the error is of three seeds
+
+
+def test_the_mean_of_shares_is_a_share_with_the_trials_of_its_error():
+    rng = np.random.default_rng(5)
+    shares = [
+        share_of_documents(figure_of(lambda kept, x=x: float(x[kept].mean()), np.arange(100) % 20))
+        for x in rng.random((3, 100)) < 0.97
+    ]
+    assert shares[0].trials == pytest.approx(
+        shares[0].value * (1 - shares[0].value) / shares[0].error ** 2
+    )
+    mean = mean_over_seeds(shares)
+    assert mean.trials == pytest.approx(
+        mean.value * (1 - mean.value) / (mean.error**2 + mean.seed_error**2)
+    )
+    low, high = mean.interval()
+    assert 0 < low < mean.value < high < 1
 
 
 def test_more_seeds_do_not_reduce_the_error_over_topics():

@@ -1,6 +1,7 @@
 """Agreement of topics with labels."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -123,3 +124,19 @@ def test_accuracy_on_words_does_without_documents_of_no_fold():
 def test_documents_must_be_the_same():
     with pytest.raises(ValueError, match="same documents"):
         cluster_agreement(np.zeros(3, dtype=int), ["a", "b"], np.zeros(3, dtype=int))
+
+
+def test_intervals_of_a_high_purity_cover_the_truth():
+    rng, truth, hits, by_student = np.random.default_rng(0), 0.96, [], []
+    labels = [str(d % 2) for d in range(120)]
+    group_of = groups_of(list(map(str, range(120))))
+    for _ in range(300):
+        is_right = rng.random(120) < truth
+        topic_of = np.where(is_right, np.arange(120) % 2, 1 - np.arange(120) % 2)
+        found = cluster_agreement(topic_of, labels, group_of)["purity"]
+        low, high = found.interval()
+        hits.append(low <= truth <= high)
+        low, high = replace(found, trials=0.0).interval()
+        by_student.append(low <= truth <= high)
+    assert np.mean(by_student) < 0.92
+    assert 0.93 <= np.mean(hits) <= 0.98
