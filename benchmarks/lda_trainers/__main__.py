@@ -96,6 +96,9 @@ def arguments_of() -> argparse.Namespace:
     )
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], metavar="SEED")
     parser.add_argument(
+        "--threads", type=int, default=2, help="or processes, of trainers that can have several"
+    )
+    parser.add_argument(
         "--documents",
         type=int,
         nargs="+",
@@ -145,6 +148,7 @@ def asked_for(arguments: argparse.Namespace, names: list[str]) -> Iterator[tuple
             seconds=seconds,
             fixed_priors=arguments.fixed_priors,
             start=arguments.start,
+            threads=arguments.threads,
         )
         yield name, TRAINERS[name].settings(settings)
 

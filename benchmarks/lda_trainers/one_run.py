@@ -18,7 +18,6 @@ from benchmarks.lda_trainers.process_tree import signal_descendants
 from benchmarks.lda_trainers.recombined import recombined
 from benchmarks.lda_trainers.recorder import Recorder, snapshots, start_memory
 from benchmarks.lda_trainers.results import Look, Run
-from benchmarks.lda_trainers.settings import JOBS, Settings
 from benchmarks.lda_trainers.trainers import OURS, TRAINERS, run_trainer
 from benchmarks.reference_counts import reference_counts
 from evaluation import log_likelihood
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from scipy import sparse
 
+    from benchmarks.lda_trainers.settings import Settings
     from models import LDATopics
 
 OUR_LOOKS, PEER_LOOKS = (0.25, 1.15), (1.0, 1.5)
@@ -85,7 +85,7 @@ def measure(
         finally:
             _end(process)
         looks = tuple(
-            Look(**asdict(snapshot), perplexity=perplexity(topics, test))
+            Look(**asdict(snapshot), perplexity=perplexity(topics, test, settings.threads))
             for snapshot, topics in snapshots(directory)
         )
         failed = ""
@@ -99,7 +99,7 @@ def measure(
         return Run(
             trainer=name,
             is_ours=name in OURS,
-            n_threads=trainer.n_threads,
+            n_threads=settings.threads if trainer.threaded else 1,
             settings=settings,
             start_memory=start_memory(directory) if looks else 0,
             ended=exit_code == 0,
@@ -137,8 +137,8 @@ def _end(process: SpawnProcess) -> None:
     process.join()
 
 
-def perplexity(topics: LDATopics, test: sparse.csr_array) -> float:
+def perplexity(topics: LDATopics, test: sparse.csr_array, n_jobs: int) -> float:
     """Of the test documents, by completion: the one judge of all."""
     return log_likelihood(
-        topics, test, "completion", n_samples=1, random_state=0, n_jobs=JOBS
+        topics, test, "completion", n_samples=1, random_state=0, n_jobs=n_jobs
     ).perplexity

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 
+from benchmarks.lda_trainers.results import comparable
 from pipeline.figures.style import series_style
 from pipeline.figures.write import write_figures
 
@@ -22,26 +23,20 @@ HEADROOM = 1.3
 def plot_results(runs: Sequence[Run], directory: Path) -> list[Path]:
     """Write `lda_trainers.svg` and `.png`: ours in solid lines, peers in dashed ones.
 
-    A panel for each number of topics and of documents. Nothing is written if all runs failed.
+    A panel for each number of topics, documents and threads. Nothing is written if all runs failed.
     """
     runs = [run for run in runs if run.looks]
     if not runs:
         return []
-    panels = sorted({(run.settings.documents, run.settings.n_topics) for run in runs})
+    panels = comparable(runs)
     names = list(dict.fromkeys(run.trainer for run in runs))
 
     def draw(figure: Any) -> None:
         figure.set_size_inches(1 + 3.6 * len(panels), 4.2)
         looks = {name: series_style(n) for n, name in enumerate(names)}
         lines = {}
-        for axes, (n_docs, n_topics) in zip(
-            figure.subplots(1, len(panels), squeeze=False).flat, panels, strict=True
-        ):
-            there = [
-                run
-                for run in runs
-                if (run.settings.documents, run.settings.n_topics) == (n_docs, n_topics)
-            ]
+        all_axes = figure.subplots(1, len(panels), squeeze=False).flat
+        for axes, ((n_docs, n_topics, _), there) in zip(all_axes, panels.items(), strict=True):
             for run in there:
                 (lines[run.trainer],) = axes.plot(
                     [look.seconds for look in run.looks],

@@ -61,9 +61,10 @@ class Run:
         return max(look.peak_memory for look in self.looks)
 
     @property
-    def key(self) -> tuple[str, int, int, int]:
-        """What a folder has one run of: trainer, documents, topics and seed."""
-        return self.trainer, self.settings.documents, self.settings.n_topics, self.settings.seed
+    def key(self) -> tuple[str, int, int, int, int]:
+        """What a folder has one run of: trainer, documents, topics, seed and threads."""
+        asked = self.settings
+        return self.trainer, asked.documents, asked.n_topics, asked.seed, asked.threads
 
     def answers(self, trainer: str, settings: Settings, limit: float) -> bool:
         """Whether this is the run that is asked for: the limit matters if it was reached."""
@@ -80,7 +81,7 @@ def append_run(run: Run, directory: Path) -> None:
 def load_runs(directory: Path) -> list[Run]:
     """The runs of a directory; of several with one key the last."""
     path = directory / FILE
-    runs: dict[tuple[str, int, int, int], Run] = {}
+    runs: dict[tuple[str, int, int, int, int], Run] = {}
     if path.exists():
         for line in path.read_text().splitlines():
             stored = json.loads(line)
@@ -89,6 +90,15 @@ def load_runs(directory: Path) -> list[Run]:
             run = Run(**stored)
             runs[run.key] = run
     return list(runs.values())
+
+
+def comparable(runs: Sequence[Run]) -> dict[tuple[int, int, int], list[Run]]:
+    """Group runs by the documents, topics and threads that they were asked for, in order."""
+    groups: dict[tuple[int, int, int], list[Run]] = {}
+    for run in runs:
+        asked = run.settings
+        groups.setdefault((asked.documents, asked.n_topics, asked.threads), []).append(run)
+    return dict(sorted(groups.items()))
 
 
 def first_as_good(looks: Sequence[Look], perplexity: float) -> Look | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.lda_trainers.settings import ETA, JOBS, PRIOR_INTERVAL, Settings
+from benchmarks.lda_trainers.settings import ETA, PRIOR_INTERVAL, Settings
 from models import LDATopics
 
 if TYPE_CHECKING:
@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from benchmarks.lda_trainers.recorder import Recorder
 
 TOPICA_SAMPLERS = ("sparse", "warp", "lightlda", "cvb0")
-GROWTH = 2.0
+GROWTH = 4.0
 """Of the seconds, from one fit to the next."""
+LEAST_GROWTH = 2.0
+"""Of the seconds, from the fit of two sweeps to the next."""
 CLOSE = 0.8
 """A fit that took this share of the limit is the last."""
-MOST_GROWTH = 4
+MOST_GROWTH = 16
 """Of the sweeps, however fast the last ones were."""
 L2 = 1.0
 """Of poismf: a weak prior, as eta is. With its defaults factors of documents as short vanish."""
@@ -53,8 +55,8 @@ def fit_repeatedly(
 def growing_lengths(limit: float) -> Iterator[int] | Any:
     """Yield numbers of sweeps of fits; the seconds that each took are sent back.
 
-    One sweep and two tell the seconds of a sweep and of the start. Then a fit is to take twice as
-    long as the one before it, and the last about `limit`.
+    One sweep and two tell the seconds of a sweep and of the start. Then the last fit is to take
+    about `limit`, and each before it a quarter of the next.
     """
     seconds = yield 1
     before, n_sweeps = (1, seconds), 2
@@ -63,7 +65,9 @@ def growing_lengths(limit: float) -> Iterator[int] | Any:
         per_sweep = (seconds - before[1]) / (n_sweeps - before[0])
         if per_sweep <= 0:
             per_sweep = seconds / n_sweeps
-        goal = limit if limit < (1 + GROWTH) * seconds else GROWTH * seconds
+        goal = limit
+        while goal >= LEAST_GROWTH * GROWTH * seconds:
+            goal /= GROWTH
         more = int((goal - seconds) / per_sweep)
         if more < 1:
             return
@@ -95,7 +99,7 @@ def topica(
             optimize_interval=0 if settings.fixed_priors else PRIOR_INTERVAL,
             burn_in=PRIOR_INTERVAL,
             seed=settings.seed,
-            num_threads=JOBS,
+            num_threads=settings.threads,
             sampler=sampler,
         ).fit(
             corpus,
@@ -166,7 +170,7 @@ def poismf(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> N
             random_state=settings.seed,
             use_float=False,
             produce_dicts=False,
-            nthreads=JOBS,
+            nthreads=settings.threads,
         ).fit(counts)
 
     def topics(model: Any) -> LDATopics:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-ETA, BATCH, DECAY, OFFSET, JOBS = 0.01, 1000, 0.7, 10.0, 2
+ETA, BATCH, DECAY, OFFSET = 0.01, 1000, 0.7, 10.0
 PRIOR_INTERVAL = 10
 """Sweeps between two estimates of the priors, of samplers that learn them."""
 
@@ -26,6 +26,8 @@ class Settings:
     fixed_priors: bool
     start: str
     """Of `GibbsLDA`; "" for the others."""
+    threads: int = 2
+    """Or processes, of a trainer that can have several."""
 
     def used_by(self, *, samples: bool, has_start: bool) -> Settings:
         """The settings without those that a trainer has no use for, to tell runs apart."""

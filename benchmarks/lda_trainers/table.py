@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
-from benchmarks.lda_trainers.results import judge
+from benchmarks.lda_trainers.results import comparable, judge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,20 +17,20 @@ TEXT_COLUMNS = 2
 
 
 def tables(runs: Sequence[Run]) -> str:
-    """For each number of documents and topics, how the trainers ended and ours beside each peer.
+    """How the trainers ended and ours beside each peer, for each documents, topics and threads.
 
     Of several seeds the mean is given, ± its standard error.
     """
     parts = []
-    for n_docs, n_topics in sorted({(r.settings.documents, r.settings.n_topics) for r in runs}):
+    for (n_docs, n_topics, threads), there in comparable(runs).items():
         trainings: dict[str, list[Run]] = {}
-        for run in runs:
-            if (run.settings.documents, run.settings.n_topics) == (n_docs, n_topics):
-                trainings.setdefault(run.trainer, []).append(run)
+        for run in there:
+            trainings.setdefault(run.trainer, []).append(run)
         n_seeds = max(len(each) for each in trainings.values())
         spread = f"; mean of {n_seeds} seeds ± standard error" if n_seeds > 1 else ""
-        alpha = next(iter(trainings.values()))[0].settings.alpha
-        parts.append(f"K = {n_topics}, {n_docs:,} documents, alpha {alpha:g}{spread}")
+        cores = "1 thread" if threads == 1 else f"{threads} threads"
+        alpha = there[0].settings.alpha
+        parts.append(f"K = {n_topics}, {n_docs:,} documents, {cores}, alpha {alpha:g}{spread}")
         parts += [part for part in (_endings(trainings), _ratios(trainings)) if part]
         parts += [
             f"{name}, seed {run.settings.seed}: {run.failed}"

@@ -23,7 +23,6 @@ from benchmarks.lda_trainers.settings import (
     BATCH,
     DECAY,
     ETA,
-    JOBS,
     OFFSET,
     PRIOR_INTERVAL,
     Settings,
@@ -51,8 +50,8 @@ class Trainer:
     train: Callable[[sparse.csr_array, Settings, Recorder], None]
     samples: bool
     """Whether it samples for some time; otherwise it makes some passes."""
-    n_threads: int = JOBS
-    """Or processes."""
+    threaded: bool = True
+    """Whether it can have several threads or processes."""
     package: str | None = None
     """What has to be installed; None if it is ours."""
     has_start: bool = False
@@ -77,7 +76,7 @@ def gibbs_lda(train: sparse.csr_array, settings: Settings, recorder: Recorder) -
         "sampler": auto_sampler(settings.n_topics, int(train.sum())),
         "start": settings.start,
         "random_state": settings.seed,
-        "n_jobs": JOBS,
+        "n_jobs": settings.threads,
     }
     GibbsLDA(**arguments, n_iter=10).fit(train[:300])  # compile
     model = GibbsLDA(**arguments, n_iter=FOREVER)
@@ -97,7 +96,7 @@ def online_lda(
         "learning_decay": DECAY,
         "learning_offset": OFFSET,
         "random_state": settings.seed,
-        "n_jobs": JOBS,
+        "n_jobs": settings.threads,
         **more,
     }
     OnlineLDA(**arguments, n_passes=1).fit(train[:300])  # compile
@@ -110,7 +109,7 @@ def online_lda(
 
 def online_lda_stream(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
     arguments: dict[str, Any] = {"alpha": settings.alpha, "eta": ETA, "random_state": settings.seed}
-    arguments |= {"learning_decay": DECAY, "learning_offset": OFFSET, "n_jobs": JOBS}
+    arguments |= {"learning_decay": DECAY, "learning_offset": OFFSET, "n_jobs": settings.threads}
     arguments |= {"batch_size": BATCH}
     OnlineLDA(settings.n_topics, **arguments).partial_fit(train[:300])  # compile
     model = OnlineLDA(settings.n_topics, **arguments)
@@ -123,7 +122,10 @@ def online_lda_stream(train: sparse.csr_array, settings: Settings, recorder: Rec
 
 def gibbs_lda_stream(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
     arguments: dict[str, Any] = {"alpha": settings.alpha, "eta": ETA, "random_state": settings.seed}
-    arguments |= {"learn_priors": "none" if settings.fixed_priors else "alpha", "n_jobs": JOBS}
+    arguments |= {
+        "learn_priors": "none" if settings.fixed_priors else "alpha",
+        "n_jobs": settings.threads,
+    }
     arguments |= {"sampler": auto_sampler(settings.n_topics, int(train.sum()))}
     warm = GibbsLDA(settings.n_topics, **arguments, n_iter=10)
     warm.partial_fit(train[:300]).partial_fit(train[300:330]).partial_fit(train[:200])  # compile
@@ -155,7 +157,7 @@ def tomotopy(train: sparse.csr_array, settings: Settings, recorder: Recorder) ->
         return LDATopics.from_weights(weight, np.asarray(model.alpha))
 
     while True:
-        model.train(1, workers=JOBS)
+        model.train(1, workers=settings.threads)
         recorder.step(topics)
 
 
@@ -177,7 +179,7 @@ def scikit_learn(train: sparse.csr_array, settings: Settings, recorder: Recorder
         learning_offset=OFFSET,
         batch_size=BATCH,
         total_samples=train.shape[0],
-        n_jobs=JOBS,
+        n_jobs=settings.threads,
         random_state=settings.seed,
     )
 
@@ -185,7 +187,9 @@ def scikit_learn(train: sparse.csr_array, settings: Settings, recorder: Recorder
         return LDATopics.from_sklearn(model)
 
     # Its worker processes start and import, as our kernels are compiled.
-    LatentDirichletAllocation(2, total_samples=300, n_jobs=JOBS).partial_fit(train[:300])
+    LatentDirichletAllocation(2, total_samples=300, n_jobs=settings.threads).partial_fit(
+        train[:300]
+    )
     recorder.start()
     for _ in range(settings.passes):
         model.partial_fit(train)
@@ -203,10 +207,10 @@ def scikit_learn_stream(train: sparse.csr_array, settings: Settings, recorder: R
         learning_decay=DECAY,
         learning_offset=OFFSET,
         batch_size=BATCH,
-        n_jobs=JOBS,
+        n_jobs=settings.threads,
         random_state=settings.seed,
     )
-    LatentDirichletAllocation(2, n_jobs=JOBS).partial_fit(train[:300])
+    LatentDirichletAllocation(2, n_jobs=settings.threads).partial_fit(train[:300])
     recorder.start()
     for chunk in _chunks(train, settings.passes):
         model.partial_fit(chunk)
@@ -269,7 +273,7 @@ def gensim(
         offset=OFFSET,
         eval_every=None,
         random_state=settings.seed,
-        **({"workers": JOBS} if multicore else {}),
+        **({"workers": settings.threads} if multicore else {}),
     )
 
     def topics() -> LDATopics:
@@ -330,14 +334,16 @@ PEERS = {
         )
         for sampler in separate_fits.TOPICA_SAMPLERS
     },
-    "pyrmallet": Trainer(separate_fits.pyrmallet, samples=True, n_threads=1, package="pyrmallet"),
+    "pyrmallet": Trainer(
+        separate_fits.pyrmallet, samples=True, threaded=False, package="pyrmallet"
+    ),
     "poismf": Trainer(separate_fits.poismf, samples=True, package="poismf"),
-    "lda": Trainer(lda, samples=True, n_threads=1, package="lda"),
+    "lda": Trainer(lda, samples=True, threaded=False, package="lda"),
     "scikit-learn": Trainer(scikit_learn, samples=False, package="sklearn"),
     "scikit-learn-stream": Trainer(scikit_learn_stream, samples=False, package="sklearn"),
-    "gensim-stream": Trainer(gensim_stream, samples=False, n_threads=1, package="gensim"),
+    "gensim-stream": Trainer(gensim_stream, samples=False, threaded=False, package="gensim"),
     "gensim-LdaModel": Trainer(
-        partial(gensim, multicore=False), samples=False, n_threads=1, package="gensim"
+        partial(gensim, multicore=False), samples=False, threaded=False, package="gensim"
     ),
     "gensim-LdaMulticore": Trainer(
         partial(gensim, multicore=True), samples=False, package="gensim"
