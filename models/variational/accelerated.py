@@ -1,13 +1,14 @@
 """Accelerated fixed point of γ of one document under topics that are fixed.
 
-1. First passes over all topics read weights of 8 bits. They start from responsibilities in
-   proportion to the weights, γ_k = α_k + Σ_w n_w b_kw / Σ_j b_jw. A topic whose share has become
-   small and was at least halved by the last pass is left out.
-2. The others, a few dozen even of 1,000, are iterated on a copy of their weights in float32, in
-   cycles of SQUAREM (Varadhan & Roland 2008, scheme S3), a third of the iterations of the plain
-   fixed point. Topics are left out as before.
+1. First passes over all topics read weights of 9 bits (`models.variational.first_passes`). They
+   start from responsibilities in proportion to the weights, γ_k = α_k + Σ_w n_w b_kw / Σ_j b_jw. A
+   topic whose share has become small is left out.
+2. The others, a few dozen even of 1,000, are iterated on a copy of their weights, in cycles of
+   SQUAREM (Varadhan & Roland 2008, scheme S3), a third of the iterations of the plain fixed point.
+   The copy is of float32, or of the 9 bits where these change γ by less than the tolerance.
+   Topics are left out as before.
 3. One more pass tells what the topics left out would get. Those that would hold more than
-   `_FAINT` times the tolerance wake: steps 2 and 3 are repeated with them. The 8 bits then change
+   `_FAINT` times the tolerance wake: steps 2 and 3 are repeated with them. The 9 bits then change
    γ of no topic by more than a tenth of the tolerance.
 
 The fixed point is that of `models.variational.fixed_point`. Where a document has several, the start
@@ -18,21 +19,27 @@ document with fewer tokens than topics to the topics of large α, as exp ψ(x) f
 import numpy as np
 from numpy.typing import NDArray
 
-from models.arrays import Floats, Ints32
+from models.arrays import Floats
 from models.kernel import kernel
-from models.variational.digamma import exp_digamma, exp_digamma_up_to_factor
-from models.variational.halved_weights import HalvedWeights, Halves, from_halves, from_high
+from models.variational.digamma import exp_digamma
+from models.variational.first_passes import (
+    LEAST_NORM,
+    Floats32,
+    Ints,
+    add_rows,
+    mix_rows,
+    pass_over_all,
+)
+from models.variational.halved_weights import HalvedWeights, from_halves, from_high
 
-Ints = Ints32 | NDArray[np.int64]
-Floats32 = NDArray[np.float32]
-_PASSES = 4  # over all topics in step 1
-_SMALL = 0.3  # of a topic's even share n / K: may be left out after step 1
+_BLOCK = 32  # words: copies have a multiple of them, as loops over the rest would be slow
+_COARSE = 2.0**-13  # of a document's tokens: what 9 bits change in γ
 _FADING = 0.05  # tokens: may be left out within step 2
 _FAINT = 25.0  # times the tolerance: what a topic that is left out may hold in the end
 _AT_REST = 0.1  # of the tolerance
-_LEAST_NORM = np.float32(1e-25)  # below it float32 has lost a word: float64 is needed
 _LEAST_SHARE = 0.1  # of what an iteration gives a topic, that an extrapolation leaves it
 _ROUNDS = 10
+_SUSTAINED = 0.5  # α_k: up to it a topic needs a total of more than 1 to hold tokens
 _SETTLING = 20  # iterations of a topic that is left out, at most
 
 
@@ -42,22 +49,24 @@ def infer_accelerated(
     counts: Floats,
     weights: HalvedWeights,
     alpha: Floats,
+    faint: Floats,
     max_iterations: int,
     tolerance: float,
     gamma: Floats,
 ) -> int:
     """Fill `gamma` (K,) with the fixed point of a document: entries `counts` (n,) of `words` (n,).
 
-    Done when an iteration changes γ by less than `tolerance` on average over topics, or after
-    `max_iterations`. Returns their number, or 0 if float32 does not suffice, as for words that only
-    topics of hardly any share have; `gamma` is of no use then.
+    `faint` (K,) is exp ψ(α). Done when an iteration changes γ by less than `tolerance` on average
+    over topics, or after `max_iterations`. Returns their number, or 0 if float32 does not suffice,
+    as for words that only topics of hardly any share have; `gamma` is of no use then.
     """
     n_topics, n_words = alpha.shape[0], words.shape[0]
-    n = np.empty(n_words, dtype=np.float32)
+    n_padded = (n_words + _BLOCK - 1) // _BLOCK * _BLOCK
+    n = np.zeros(n_padded, dtype=np.float32)
     for j in range(n_words):
         n[j] = counts[j]
     out, theta = np.empty(n_topics, dtype=np.bool_), np.empty(n_topics)
-    norm, ratio = np.empty(n_words, dtype=np.float32), np.empty(n_words, dtype=np.float32)
+    norm, ratio = np.empty(n_padded, dtype=np.float32), np.empty(n_padded, dtype=np.float32)
     total = np.empty(n_topics, dtype=np.float32)
     iterations = pass_over_all(
         words, n, weights.high, alpha, max_iterations, gamma, out, theta, total, norm, ratio
@@ -67,7 +76,9 @@ def infer_accelerated(
         if not out[k]:
             active[n_active] = k
             n_active += 1
-    norm[:] = np.float32(0.0)  # those left out hold nothing at first
+    norm[:n_words] = np.float32(0.0)  # those left out hold nothing at first
+    norm[n_words:] = np.float32(1.0)
+    rest = np.zeros(n_topics)
     suffices = iterations > 0
     for _ in range(_ROUNDS):
         if not suffices or iterations >= max_iterations:
@@ -81,7 +92,7 @@ def infer_accelerated(
             return 0
         add_rows(words, ratio, weights.high, total)
         flag(active, n_active, True, out)
-        n_woken, change = settle(out, total, alpha, tolerance, gamma, active, n_active)
+        n_woken, change = settle(out, total, alpha, faint, tolerance, gamma, rest, active, n_active)
         if not n_woken and change < tolerance * n_topics:
             break
         n_active += n_woken
@@ -100,143 +111,27 @@ def flag(active: NDArray[np.int64], n_active: int, others: bool, out: NDArray[np
 
 
 @kernel
-def pass_over_all(
-    words: Ints,
-    counts: Floats32,
-    high: Halves,
-    alpha: Floats,
-    max_iterations: int,
-    gamma: Floats,
-    out: NDArray[np.bool_],
-    theta: Floats,
-    total: Floats32,
-    norm: Floats32,
-    ratio: Floats32,
-) -> int:
-    """Fill `gamma` (K,) by step 1, and `out` (K,) with the topics that are left out.
-
-    The other arrays, two of K and two of n, are room to work. Returns the number of iterations, or
-    0 if float32 does not suffice.
-    """
-    n_topics, n_words = alpha.shape[0], words.shape[0]
-    n_tokens = 0.0
-    for j in range(n_words):
-        n_tokens += counts[j]
-    share = np.zeros(n_topics)
-    theta[:] = 1.0
-    norm[:] = np.float32(1.0)
-    out[:] = False
-    iterations = 0
-    while iterations < min(max_iterations, _PASSES):  # the first has no norms yet
-        if iterations > 0 and not mix_rows(words, high, gamma, out, theta, total, norm, True):
-            return 0
-        for j in range(n_words):
-            ratio[j] = counts[j] / norm[j]
-        add_rows(words, ratio, high, total)
-        for k in range(n_topics):
-            found = theta[k] * total[k]
-            out[k] |= found < _SMALL * n_tokens / n_topics and found < 0.5 * share[k]
-            share[k] = found
-            gamma[k] = alpha[k] + found
-        iterations += 1
-    return iterations
-
-
-@kernel
-def add_rows(words: Ints, factor: Floats32, high: Halves, total: Floats32) -> None:
-    """Fill `total` (K,) with Σ_w factor_w b_kw. Equivalent to `total[:] = factor @ b[words]`."""
-    n_topics = total.shape[0]
-    total[:] = np.float32(0.0)
-    in_fours = words.shape[0] // 4 * 4
-    for j in range(0, in_fours, 4):
-        b0, b1, b2, b3 = high[words[j]], high[words[j + 1]], high[words[j + 2]], high[words[j + 3]]
-        f0, f1, f2, f3 = factor[j], factor[j + 1], factor[j + 2], factor[j + 3]
-        for k in range(n_topics):
-            total[k] += (
-                f0 * from_high(b0[k])
-                + f1 * from_high(b1[k])
-                + f2 * from_high(b2[k])
-                + f3 * from_high(b3[k])
-            )
-    for j in range(in_fours, words.shape[0]):
-        b, f = high[words[j]], factor[j]
-        for k in range(n_topics):
-            total[k] += f * from_high(b[k])
-
-
-@kernel
-def mix_rows(
-    words: Ints,
-    high: Halves,
-    gamma: Floats,
-    out: NDArray[np.bool_],
-    theta: Floats,
-    room: Floats32,
-    norm: Floats32,
-    is_complete: bool,
-) -> bool:
-    """Fill `norm` (n,) with Σ_k t_k b_kw over the topics that are not `out` (K,).
-
-    Fills `theta` (K,) with exp ψ(γ), 0 for those that are. `room` (K,) is changed. Returns whether
-    float32 suffices; if the sum is not complete a norm may be 0.
-    """
-    n_topics = gamma.shape[0]
-    suffices = exp_digamma_up_to_factor(gamma, theta)
-    for k in range(n_topics):
-        theta[k] = 0.0 if out[k] else theta[k]
-        room[k] = np.float32(theta[k])
-    in_fours = words.shape[0] // 4 * 4
-    for j in range(0, in_fours, 4):
-        b0, b1, b2, b3 = high[words[j]], high[words[j + 1]], high[words[j + 2]], high[words[j + 3]]
-        norm0 = norm1 = norm2 = norm3 = np.float32(0.0)
-        for k in range(n_topics):
-            norm0 += room[k] * from_high(b0[k])
-            norm1 += room[k] * from_high(b1[k])
-            norm2 += room[k] * from_high(b2[k])
-            norm3 += room[k] * from_high(b3[k])
-        norm[j], norm[j + 1], norm[j + 2], norm[j + 3] = norm0, norm1, norm2, norm3
-    for j in range(in_fours, words.shape[0]):
-        b = high[words[j]]
-        norm_j = np.float32(0.0)
-        for k in range(n_topics):
-            norm_j += room[k] * from_high(b[k])
-        norm[j] = norm_j
-    if is_complete:
-        for j in range(words.shape[0]):
-            suffices &= norm[j] >= _LEAST_NORM
-    return suffices
-
-
-@kernel
 def settle(
     out: NDArray[np.bool_],
     total: Floats32,
     alpha: Floats,
+    faint: Floats,
     tolerance: float,
     gamma: Floats,
+    rest: Floats,
     active: NDArray[np.int64],
     n_active: int,
 ) -> tuple[int, float]:
     """Iterate γ_k = α_k + t_k total_k of the topics that are `out`, each on its own.
 
-    Mutates their γ. Those that would hold more than `_FAINT` times the tolerance are appended to
-    `active`. Returns their number, and the sum of changes of the others.
+    Mutates their γ, and `rest` (K,), what each holds. Those that would hold more than `_FAINT`
+    times the tolerance are appended to `active`. Returns their number, and the sum of changes of
+    `rest`.
     """
     n_topics = gamma.shape[0]
-    theta = np.empty(n_topics)
     waiting, x, t = np.empty(n_topics, dtype=np.int64), np.empty(n_topics), np.empty(n_topics)
-    n_waiting, n_woken, changes = 0, 0, np.zeros(n_topics)
-    exp_digamma(gamma, theta)
-    for k in range(n_topics):
-        if out[k]:
-            held, before = theta[k] * total[k], gamma[k] - alpha[k]
-            gamma[k] = alpha[k] + held
-            if held <= _FAINT * tolerance:
-                changes[k] = abs(held - min(before, _FAINT * tolerance))
-            else:
-                waiting[n_waiting] = k
-                n_waiting += 1
-    change = changes.sum()
+    holds, n_woken = np.zeros(n_topics), 0
+    n_waiting = start_from_below(out, total, alpha, faint, tolerance, gamma, holds, waiting)
     for _ in range(_SETTLING):
         if not n_waiting:
             break
@@ -246,18 +141,50 @@ def settle(
         n_left = 0
         for i in range(n_waiting):
             k = waiting[i]
-            held, before = t[i] * total[k], x[i] - alpha[k]
-            gamma[k] = alpha[k] + held
-            if held > _FAINT * tolerance:
-                if held < 0.9 * before:
-                    waiting[n_left] = k
-                    n_left += 1
-                else:
-                    active[n_active + n_woken] = k
-                    n_woken += 1
+            holds[k] = t[i] * total[k]
+            if holds[k] > _AT_REST * tolerance and holds[k] < 0.9 * (x[i] - alpha[k]):
+                waiting[n_left] = k
+                n_left += 1
+            gamma[k] = alpha[k] + holds[k]
         n_waiting = n_left
-    active[n_active + n_woken : n_active + n_woken + n_waiting] = waiting[:n_waiting]
-    return n_woken + n_waiting, change
+    for k in range(n_topics):
+        if holds[k] > _FAINT * tolerance:
+            active[n_active + n_woken] = k
+            n_woken += 1
+            holds[k] = 0.0
+    change = distance(holds, rest)
+    rest[:] = holds
+    return n_woken, change
+
+
+@kernel
+def start_from_below(
+    out: NDArray[np.bool_],
+    total: Floats32,
+    alpha: Floats,
+    faint: Floats,
+    tolerance: float,
+    gamma: Floats,
+    holds: Floats,
+    waiting: NDArray[np.int64],
+) -> int:
+    """Fill `gamma` (K,) and `holds` (K,) of the topics that are `out` and hold hardly anything.
+
+    With a total of 1 or less there is no fixed point but the one next to α_k, as exp ψ(x) is below
+    x - 1/2 + 1/(24 x); the first iteration from α_k is all that most of them need. Fills `waiting`
+    with the others, and returns their number.
+    """
+    n_waiting = 0
+    for k in range(out.shape[0]):
+        if out[k]:
+            may_hold = total[k] > 1.0 or alpha[k] > _SUSTAINED
+            if not may_hold:
+                holds[k] = faint[k] * total[k]
+                gamma[k] = alpha[k] + holds[k]
+            if may_hold or holds[k] > _AT_REST * tolerance:
+                waiting[n_waiting] = k
+                n_waiting += 1
+    return n_waiting
 
 
 @kernel
@@ -282,9 +209,10 @@ def iterate_copies(
     out of `active`. Fills `ratio` (n,) with n_w / norm_w. Returns the number of topics left and of
     iterations; this is the one given if float32 does not suffice.
     """
-    n_words, limit = words.shape[0], tolerance * alpha.shape[0]
-    topic_word = np.empty((n_active, n_words), dtype=np.float32)
-    copy_topics(active, words, weights, topic_word)
+    limit = tolerance * alpha.shape[0]
+    topic_word = np.zeros((n_active, held.shape[0]), dtype=np.float32)
+    is_exact = counts.sum() * _COARSE > limit
+    copy_topics(active, words, weights, is_exact, topic_word)
     x = np.empty((3, n_active))  # two iterations, and what is extrapolated from them
     x[0] = gamma[active[:n_active]]
     prior, theta = alpha[active[:n_active]], np.empty(n_active)
@@ -352,10 +280,18 @@ def leave_out(
 
 @kernel
 def copy_topics(
-    active: NDArray[np.int64], words: Ints, weights: HalvedWeights, topic_word: Floats32
+    active: NDArray[np.int64],
+    words: Ints,
+    weights: HalvedWeights,
+    is_exact: bool,
+    topic_word: Floats32,
 ) -> None:
-    """Fill `topic_word` (A, n) with the weights of the first A topics of `active`, by topic."""
-    n_active, n_words = topic_word.shape
+    """Fill `topic_word` (A, n) with the weights of the first A topics of `active`, by topic.
+
+    If it is not to be exact, they are read from the high halves alone. Columns beyond those of
+    `words` are left as they are.
+    """
+    n_active, n_words = topic_word.shape[0], words.shape[0]
     in_fours = n_words // 4 * 4
     high, low = weights
     for j in range(0, in_fours, 4):
@@ -363,10 +299,16 @@ def copy_topics(
         for i in range(n_active):
             k = active[i]
             row = topic_word[i]
-            row[j] = from_halves(high[w0, k], low[w0, k])
-            row[j + 1] = from_halves(high[w1, k], low[w1, k])
-            row[j + 2] = from_halves(high[w2, k], low[w2, k])
-            row[j + 3] = from_halves(high[w3, k], low[w3, k])
+            if is_exact:
+                row[j] = from_halves(high[w0, k], low[w0, k])
+                row[j + 1] = from_halves(high[w1, k], low[w1, k])
+                row[j + 2] = from_halves(high[w2, k], low[w2, k])
+                row[j + 3] = from_halves(high[w3, k], low[w3, k])
+            else:
+                row[j] = from_high(high[w0, k])
+                row[j + 1] = from_high(high[w1, k])
+                row[j + 2] = from_high(high[w2, k])
+                row[j + 3] = from_high(high[w3, k])
     for j in range(in_fours, n_words):
         for i in range(n_active):
             topic_word[i, j] = from_halves(high[words[j], active[i]], low[words[j], active[i]])
@@ -394,7 +336,7 @@ def iterate_once(
     least = np.float32(1.0)
     for j in range(n_words):
         least = min(least, ratio[j])
-    if least < _LEAST_NORM:
+    if least < LEAST_NORM:
         return False
     for j in range(n_words):
         ratio[j] = counts[j] / ratio[j]

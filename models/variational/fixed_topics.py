@@ -8,6 +8,7 @@ from models.arrays import Floats
 from models.kernel import kernel, read_only
 from models.parallel import effective_n_jobs, for_blocks
 from models.variational.accelerated import infer_accelerated
+from models.variational.digamma import exp_digamma
 from models.variational.halved_weights import HalvedWeights
 from models.variational.inference import (
     DOCUMENT_BLOCK,
@@ -81,9 +82,11 @@ def infer_in_float32(
     """Fill the rows `first:last` of `gamma` (D, K), and of `iterations` (D,).
     The latter are 0 where float32 does not suffice.
     """
+    faint = np.empty(alpha.shape[0])
+    exp_digamma(alpha, faint)
     for d in range(first, last):
         start, stop = documents.start[d], documents.start[d + 1]
         words, counts = documents.word_of[start:stop], documents.counts[start:stop]
         iterations[d] = infer_accelerated(
-            words, counts, halved, alpha, max_iterations, tolerance, gamma[d]
+            words, counts, halved, alpha, faint, max_iterations, tolerance, gamma[d]
         )

@@ -39,13 +39,15 @@ def test_halves_make_up_the_weights_of_a_row_in_float32():
     weight = np.random.default_rng(0).gamma(0.1, size=(40, 30))
     weight[3] = 0.0
     weight[4] *= 1e-300
+    weight[5] = 0.0
+    weight[5, 7] = 3.0  # its share is 1, the largest there is
     high, low = halved_weights(weight)
-    found = ((high.astype(np.uint32) << 16) | low).view(np.float32)
+    found = ((high.astype(np.int32) << 14) + low).view(np.float32)
     whole = weight.sum(axis=1, keepdims=True)
     expected = weight / np.where(whole > 0, whole, 1.0)
     assert_allclose(found, expected, rtol=1e-7, atol=1e-37)
-    coarse = (high.astype(np.uint32) << 16).view(np.float32)
-    assert_allclose(coarse, expected, rtol=2.0**-7, atol=1e-37)
+    coarse = (high.astype(np.int32) << 14).view(np.float32)
+    assert_allclose(coarse, expected, rtol=2.0**-10, atol=1e-37)
 
 
 @pytest.mark.parametrize("n_topics", [3, 20, 100])
@@ -104,7 +106,8 @@ def test_where_float32_does_not_suffice_float64_takes_over():
     counts = np.array([50.0, 0.0])
     halved, gamma = halved_weights(weight), np.empty(2)
     many = documents_of(sparse.csr_array(np.array([[50.0, 1.0]])))
-    given = many.word_of, many.counts, halved, alpha, 100, 1e-4, gamma
+    faint = np.exp(psi(alpha))
+    given = many.word_of, many.counts, halved, alpha, faint, 100, 1e-4, gamma
     assert infer_accelerated(*given) > 0
     nobodys = halved_weights(np.array([[1.0, 1.0], [0.0, 0.0]]))
     assert infer_accelerated(*given[:2], nobodys, *given[3:]) == 0
@@ -117,7 +120,7 @@ def test_where_float32_does_not_suffice_float64_takes_over():
 def test_iterations_are_capped():
     weight, counts, alpha = problem(0, 30, 0.1)
     first = alpha + (counts / weight.sum(axis=1)) @ weight
-    assert_allclose(infer(counts, weight, alpha, cap=1)[0], first, rtol=2.0**-7)
+    assert_allclose(infer(counts, weight, alpha, cap=1)[0], first, rtol=2.0**-10)
 
 
 @pytest.mark.parametrize("n_topics", [4, 90])
@@ -129,3 +132,24 @@ def test_a_document_is_the_same_bits_in_any_company(n_topics):
     assert (infer(counts, weight, alpha, n_jobs=2) == together).all()
     for d in range(0, 100, 7):
         assert (infer(counts[d], weight, alpha)[0] == together[d]).all()
+
+
+@pytest.mark.parametrize("prior", [0.002, 0.1, 0.6])
+@pytest.mark.parametrize("length", [60, 5000])
+def test_of_many_topics_an_iteration_would_change_little(prior, length):
+    """A short document takes the weights' high halves, a long one both."""
+    for seed in range(4):
+        weight, counts, alpha = problem(seed, 1000, prior, n_words=300, length=length)
+        gamma = infer(counts, weight, alpha)[0]
+        assert np.abs(updated(counts, weight, alpha, gamma) - gamma).mean() < 2e-4
+        assert_allclose(gamma.sum(), alpha.sum() + counts.sum(), atol=1000 * 4e-4)
+
+
+def test_topics_that_are_left_out_hold_what_alpha_gives_them():
+    """With an alpha above a half every topic holds tokens, if few, and none may be forgotten."""
+    weight, counts, alpha = problem(0, 600, 0.8, n_words=300, length=40)
+    gamma = infer(counts, weight, alpha)[0]
+    plain = alpha + counts.sum() / 600
+    for _ in range(3000):
+        plain = updated(counts, weight, alpha, plain)
+    assert np.abs(gamma - plain).mean() < 1e-3
