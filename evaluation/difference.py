@@ -60,7 +60,8 @@ class LikelihoodDifference:
 
     difference: Floats  #: (D,), by Bennett's acceptance ratio; 0 for documents without tokens.
     standard_error: Floats
-    """(D,), Monte Carlo standard error of `difference`, to first order; NaN for one chain."""
+    """(D,), Monte Carlo standard error of `difference`, to first order; NaN for documents whose
+    effective sample size is below 5, as it is far too small there."""
     lower: Floats  #: (D,), log-mean weight of the chains from b to a.
     upper: Floats  #: (D,), minus the log-mean inverse weight of the chains from a to b.
     effective_sample_size: Floats
@@ -78,8 +79,10 @@ class LikelihoodDifference:
 
     @property
     def total_standard_error(self) -> float:
-        """Standard error of `total` from sampling alone, of these documents."""
-        return float(np.sqrt((self.standard_error**2).sum()))
+        """Standard error of `total` from sampling alone, of these documents; NaN, with the reason
+        in `warnings`, if a document has none, or the two directions contradict each other.
+        """
+        return float("nan") if self.warnings else float(np.sqrt((self.standard_error**2).sum()))
 
     @property
     def gap(self) -> float:
@@ -102,46 +105,51 @@ class LikelihoodDifference:
     def nats_per_word_standard_error(self) -> float:
         """Standard error of `nats_per_word` over documents, which includes the Monte Carlo error.
 
-        NaN for fewer than two documents with tokens.
+        NaN for fewer than two documents with tokens, and where `total_standard_error` is.
         """
         scored = self.n_tokens > 0
-        if scored.sum() < 2:
+        if scored.sum() < 2 or np.isnan(self.total_standard_error):
             return float("nan")
         n_tokens = self.n_tokens[scored]
         return error_of_ratio(self.difference[scored] - self.nats_per_word * n_tokens, n_tokens)
 
     @property
     def has_low_ess(self) -> Bools:
-        """(D,), whether paths are too steep for so few chains, so that the error is unreliable."""
-        return (self.effective_sample_size < MIN_EFFECTIVE_SAMPLES) & (
-            self.n_samples >= MIN_EFFECTIVE_SAMPLES
-        )
+        """(D,), whether chains are too few for paths so steep: such documents have no error."""
+        return np.isnan(self.standard_error)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences that a reader of the figures should know."""
+        """Sentences on why totals have no standard error, and what to do; none if they have."""
         found = []
         n_low_ess, n_scored = int(self.has_low_ess.sum()), int((self.n_tokens > 0).sum())
-        if n_low_ess:
+        if n_low_ess and self.n_samples < MIN_EFFECTIVE_SAMPLES:
+            found.append(
+                f"of fewer than {MIN_EFFECTIVE_SAMPLES:g} samples no standard error can be "
+                "trusted; take more"
+            )
+        elif n_low_ess:
             found.append(
                 f"{n_low_ess:,} of {n_scored:,} documents have an effective sample size below "
                 f"{MIN_EFFECTIVE_SAMPLES:g}: the models differ too much there for "
-                f"{self.n_temperatures} temperatures, and standard errors are too small; take more "
-                "temperatures, or the difference of two left-to-right-sequential estimates"
+                f"{self.n_temperatures} temperatures, and no standard error can be trusted; take "
+                "more temperatures, or the difference of two left-to-right-sequential estimates"
             )
         if self.gap < -3.0 * self.gap_standard_error:
             found.append(
                 f"the two directions contradict each other: the lower value is above the upper one "
                 f"by {-self.gap:.3g} ± {self.gap_standard_error:.2g} nats, so that chains did not "
-                "start from the posterior"
+                "start from the posterior; take the difference of two left-to-right-sequential "
+                "estimates"
             )
         return tuple(found)
 
     def by_group(self, groups: Sequence[str]) -> LikelihoodDifference:
         """Return the estimate with documents of a group summed, such as the sections of an article.
 
-        `groups` (D,) are in order of first appearance; effective sample sizes are not kept. Raises
-        ValueError if there is not one for each document.
+        `groups` (D,) are in order of first appearance; effective sample sizes are not kept, and a
+        group with a document that has no standard error has none. Raises ValueError if there is not
+        one for each document.
         """
         if len(groups) != len(self.n_tokens):
             raise ValueError(f"groups must name {len(self.n_tokens)} documents, not {len(groups)}")
@@ -252,9 +260,10 @@ def log_likelihood_difference(
 
     for_documents(DocumentBlock(documents), seed, n_threads, work)
     constant = _factor(end, documents) - _factor(start, documents)
+    has_low_ess = found[:, 2] < MIN_EFFECTIVE_SAMPLES  # never for documents without tokens
     return LikelihoodDifference(
         difference=found[:, 0] + constant,
-        standard_error=found[:, 1],
+        standard_error=np.where(has_low_ess, np.nan, found[:, 1]),
         lower=lower + constant,
         upper=upper + constant,
         effective_sample_size=found[:, 2],

@@ -33,16 +33,18 @@ def acceptance_ratio(forwards: Floats, backwards: Floats) -> LogRatio:
     high = max(forwards.max(), backwards.max())
     if low == high or not np.isfinite([low, high]).all():
         return LogRatio(float(low), 0.0 if low == high else np.nan, float(len(forwards)))
-    centre = (low + high) / 2
+    centre, n = (low + high) / 2, np.log([len(forwards), len(backwards)])
     for _ in range(N_BISECTIONS):
         centre = (low + high) / 2
         if centre in (low, high):
             break  # there is no number between them
-        if _logistic(forwards - centre).mean() > _logistic(centre - backwards).mean():
+        of_both = (_log_logistic(forwards - centre), _log_logistic(centre - backwards))
+        if np.logaddexp.reduce(of_both[0]) - n[0] > np.logaddexp.reduce(of_both[1]) - n[1]:
             low = centre
         else:
             high = centre
-    terms = (_logistic(forwards - centre), _logistic(centre - backwards))
+    logs = (_log_logistic(forwards - centre), _log_logistic(centre - backwards))
+    terms = [np.exp(x - x.max()) for x in logs]
     sizes = [float(x.sum() ** 2 / (x**2).sum()) for x in terms]
     variance = np.nan
     if len(forwards) > 1:
@@ -50,6 +52,6 @@ def acceptance_ratio(forwards: Floats, backwards: Floats) -> LogRatio:
     return LogRatio(float(centre), float(np.sqrt(variance)), min(sizes))
 
 
-def _logistic(x: Floats) -> Floats:
-    result: Floats = 1.0 / (1.0 + np.exp(-np.clip(x, -700.0, 700.0)))
+def _log_logistic(x: Floats) -> Floats:
+    result: Floats = -np.logaddexp(0.0, -x)
     return result

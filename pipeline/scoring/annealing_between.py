@@ -76,8 +76,6 @@ def evaluate_differences(settings: EvaluateSettings, names: Sequence[str]) -> di
             random_state=settings.seed,
             n_jobs=n_threads,
         )
-        for warning in found[other.name].warnings:
-            logger.warning("%s: %s", other.name, warning)
     if settings.per_document:
         _write_documents(settings.per_document, documents, found)
     return _result(models, documents, words, found)
@@ -169,6 +167,7 @@ def _row(name: str, found: LikelihoodDifference, articles: Sequence[str]) -> dic
             found.by_group(articles).nats_per_word_standard_error
         ),
         "nats_per_word_monte_carlo_standard_error": or_none(found.total_standard_error / n_tokens),
+        "why": "; ".join(found.warnings) or None,
         "perplexity_ratio": or_none(math.exp(min(700.0, -found.nats_per_word))),
         "n_pairs": found.n_pairs,
         "samples": found.n_samples,
@@ -213,11 +212,8 @@ def print_differences(result: dict[str, Any]) -> None:
             f"  {row['log_likelihood']:+.2f}{sampled} nats, between {row['lower']:+.2f} from "
             f"{row['model']} and {row['upper']:+.2f} from {result['model']}"
         )
-        if row["unsure_documents"]:
-            print(
-                f"  {_number(row['unsure_documents'])} hardly sampled: the models are far apart, "
-                "and the error of sampling is too small"
-            )
+        if row["why"]:
+            print(f"  no standard error: {row['why']}")
 
 
 def _number(number: int, what: str = "document") -> str:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -12,7 +14,7 @@ from tests.oracles.gamma_poisson_likelihood import (
 )
 
 N_DOCS = 150
-SETTINGS = {"n_samples": 10, "n_temperatures": 6, "random_state": 0}
+SETTINGS = {"n_samples": 10, "n_temperatures": 40, "random_state": 0}
 
 
 def documents_of(document, n=N_DOCS):
@@ -83,7 +85,7 @@ def test_gamma_poisson_against_its_exact_values_and_against_lda():
     lda = model_of(7, 2, 4)
     mixed = log_likelihood_difference(one, lda, documents_of(document), **SETTINGS)
     other = log_likelihood_difference(two, lda, documents_of(document), **SETTINGS)
-    error = np.sqrt(sum(x.total_standard_error**2 for x in (mixed, other, found)))
+    error = np.sqrt(sum(N_DOCS * x.difference.var() for x in (mixed, other, found)))
     assert abs(mixed.total - other.total - found.total) < 4 * error
 
 
@@ -114,6 +116,43 @@ def test_far_models_are_warned_of():
     assert found.has_low_ess.all()
     assert "3 of 3 documents" in found.warnings[0]
     assert "take more temperatures" in found._repr_html_()
+    assert np.isfinite(found.difference).all()
+    assert np.isnan(found.standard_error).all()
+    assert np.isnan([found.total_standard_error, found.nats_per_word_standard_error]).all()
+
+
+def test_a_document_that_is_hardly_sampled_takes_the_error_of_totals_and_of_its_group_alone():
+    settings = {**SETTINGS, "n_samples": 6, "n_temperatures": 2}
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(60, 0.1), 20)
+    other = np.hstack([topics[:, :30], rng.permuted(topics[:, 30:], axis=1)])  # half is the same
+    a, b = LDATopics(topics, np.full(20, 0.1)), LDATopics(other, np.full(20, 0.1))
+    counts = np.zeros((3, 60), dtype=int)
+    counts[0, 0], counts[1, 30:] = 1, 3
+    found = log_likelihood_difference(a, b, counts, **settings)
+    assert found.has_low_ess.tolist() == [False, True, False]
+    assert "1 of 2 documents" in found.warnings[0]
+    assert np.isnan(found.standard_error).tolist() == [False, True, False]
+    assert np.isnan(found.total_standard_error)
+    grouped = found.by_group(["x", "y", "x"])
+    assert np.isnan(grouped.standard_error).tolist() == [False, True]
+    assert np.isnan(grouped.nats_per_word_standard_error)
+
+
+def test_few_chains_have_no_error_that_can_be_trusted():
+    a, b = model_of(3), model_of(4)
+    found = log_likelihood_difference(a, b, documents_of([1, 2, 0, 0, 1, 1], 4), n_samples=4)
+    assert np.isnan(found.total_standard_error)
+    assert "fewer than 5 samples" in found.warnings[0]
+
+
+def test_directions_that_contradict_each_other_have_no_error():
+    a, b = model_of(3), model_of(4)
+    found = log_likelihood_difference(a, b, documents_of([1, 2, 0, 0, 1, 1], 9), random_state=0)
+    assert np.isfinite(found.total_standard_error)
+    wrong = replace(found, lower=found.upper + 1, upper=found.lower - 1)
+    assert np.isnan([wrong.total_standard_error, wrong.nats_per_word_standard_error]).all()
+    assert "contradict" in wrong.warnings[0]
 
 
 def test_groups_are_sums():

@@ -30,3 +30,12 @@ def test_swapping_directions_changes_the_sign():
 def test_equal_weights_have_no_error_and_one_has_an_unknown_one():
     assert acceptance_ratio(np.full(4, 1.5), np.full(4, 1.5)) == (1.5, 0.0, 4.0)
     assert np.isnan(acceptance_ratio(np.array([1.0]), np.array([1.1])).standard_error)
+
+
+@pytest.mark.filterwarnings("error")
+def test_far_ends_have_one_effective_sample_and_the_ratio_of_their_best_weights():
+    forwards, backwards = np.linspace(-1600.0, -1500.0, 6), np.linspace(1700.0, 1800.0, 6)
+    found = acceptance_ratio(forwards, backwards)
+    assert found.log_ratio == pytest.approx((forwards.max() + backwards.min()) / 2)
+    assert found.effective_sample_size == pytest.approx(1.0)
+    assert found.standard_error > 1

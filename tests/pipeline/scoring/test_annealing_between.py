@@ -11,25 +11,46 @@ OPTIONS = ("--counts", "docs.jsonl", "--threads", 1, "--method", METHOD)
 
 
 def test_differences_are_those_of_the_library(zoo):
-    argv = ("truth.npz", "model.npz", *OPTIONS, "--samples", 4, "--temperatures", 9)
+    truth = load_model(zoo / "truth.npz")
+    near = LDATopics(truth.topics.topic_word, np.full(3, 1.5 * ALPHA))
+    save_model(zoo / "near.npz", SavedModel(near, truth.vocabulary))
+    argv = ("truth.npz", "near.npz", *OPTIONS, "--samples", 9, "--temperatures", 9)
     path = zoo / "differences.tsv"
     result = call("evaluate", *argv, "--json", "--per-document", path, cwd=zoo).succeeded().result
     corpus, models = load_documents(zoo), [load_model(zoo / name) for name in argv[:2]]
     order = [corpus.vocabulary.index(word) for word in models[0].vocabulary]
-    settings = {"n_samples": 4, "n_temperatures": 9, "random_state": 0}
+    settings = {"n_samples": 9, "n_temperatures": 9, "random_state": 0}
     found = log_likelihood_difference(
         *(each.topics for each in models), corpus.counts[:, order], **settings
     )
     (row,) = result["differences"]
-    assert (result["model"], row["model"]) == ("truth.npz", "model.npz")
+    assert (result["model"], row["model"]) == ("truth.npz", "near.npz")
     assert row["log_likelihood"] == pytest.approx(found.total)
     assert row["lower"] == pytest.approx(found.lower.sum())
     assert row["temperatures"] == 9
     lines = path.read_text().splitlines()
     assert float(lines[1].split("\t")[2]) == pytest.approx(found.difference[0])
     text = call("evaluate", *argv, cwd=zoo).succeeded().out
-    assert "log p under truth.npz less log p under model.npz:" in text
+    assert "log p under truth.npz less log p under near.npz:" in text
     assert f"{found.total:+.2f}" in text
+    assert np.isfinite(found.total_standard_error)
+    assert f"{found.total:+.2f} ± {found.total_standard_error:.2f} (sampling)" in text
+    assert row["why"] is None
+
+
+def test_far_models_have_a_difference_without_an_error_and_the_reason(zoo):
+    argv = ("truth.npz", "model.npz", *OPTIONS, "--samples", 6, "--temperatures", 2)
+    result = call("evaluate", *argv, "--json", cwd=zoo).succeeded().result
+    (row,) = result["differences"]
+    assert row["unsure_documents"] > 0
+    assert [value for name, value in row.items() if name.endswith("standard_error")] == [
+        *(None, row["gap_standard_error"], None, None)
+    ]
+    assert np.isfinite(row["log_likelihood"])
+    assert "take more temperatures" in row["why"]
+    text = call("evaluate", *argv, cwd=zoo).succeeded().out
+    assert "±" not in text
+    assert f"no standard error: {row['why']}" in text
 
 
 def test_words_of_one_model_alone_are_not_scored_but_cost_their_share(zoo):
