@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Rows = dict[str, dict[str, Figure]]
 LOWER = "nats a word"
 STABILITY = {"cosine": "cosine", "rank_biased_overlap": "rbo", "share": "found again"}
+NO_ERROR = frozenset({"c_npmi"})
+"""Measures whose intervals miss the truth in so few documents: no ±, and nobody is told apart."""
 LEVEL, DRAWS = 0.05, 2000
 MIN_TRAINERS = 8
 """Trainers of a table below which correlations have no interval: of five simulated ones, intervals
@@ -60,9 +62,9 @@ bold, and with it all that are not told apart from it at the level of 5 % (Welch
 correction). With three seeds figures that depend much on the seed are told apart from little:
 bold is then no praise.
 
-The ± of `c_npmi` is for other documents, as many. Where pairs of top words are rare, coherence in
-so few documents is too low, by more than this error says: `evaluate` gives [none
-there](guides/choose-k.md#coherence-in-a-reference-corpus).
+`c_npmi` has neither a ± nor a bold figure. Where pairs of top words are rare, coherence in so few
+documents is too low, by more than any error over documents says, and [intervals of its differences
+miss](benchmarks.md#intervals-of-all-measures): this column tells no trainer apart.
 """
 FOOT = """\
 Spearman's rank correlation of each measure with the likelihood over the trainers of a table, mean
@@ -170,7 +172,7 @@ def _about(output: Path, corpus: str, n_topics: int) -> tuple[str, dict[str, flo
 
 def _table(rows: Rows, seconds: dict[str, float]) -> str:
     measures = [m for m in ORDER if any(m in row for row in rows.values())]
-    best = {m: _best(rows, m) for m in measures}
+    best = {m: set() if m in NO_ERROR else _best(rows, m) for m in measures}
     head = ["trainer", *measures, "CPU s"]
     body = []
     for trainer, row in rows.items():
@@ -182,7 +184,8 @@ def _table(rows: Rows, seconds: dict[str, float]) -> str:
                 continue
             mark = "**" if trainer in best[measure] else ""
             error = figure.standard_error
-            spread = f" ± {error:.3f}" if np.isfinite(error) else ""
+            has_error = np.isfinite(error) and measure not in NO_ERROR
+            spread = f" ± {error:.3f}" if has_error else ""
             cells.append(f"{mark}{figure.value:.3f}{mark}{spread}")
         body.append([trainer, *cells, f"{seconds[trainer]:.0f}"])
     return markdown([head, *body])

@@ -1,6 +1,7 @@
 """The league's cells and its page, of tiny corpora and trainers that make topics up."""
 
 import json
+import re
 from unittest import mock
 
 import numpy as np
@@ -62,6 +63,15 @@ def test_a_league_is_filled_once_and_its_page_says_who_is_best(parts, tmp_path):
     }
     assert rows["sharp"].startswith("**")
     assert not rows["blunt"].startswith("**")
+    of_columns = [
+        [each.strip() for each in line.split("|")[1:-1]]
+        for line in text.splitlines()
+        if line.startswith(("| trainer", "| sharp", "| blunt"))
+    ]
+    columns = dict(zip(of_columns[0], zip(*of_columns[1:], strict=True), strict=True))
+    assert all(re.fullmatch(r"-?\d\.\d{3}", each) for each in columns["c_npmi"])
+    assert "±" in columns["purity"][0]
+    assert any("**" in each for each in columns["purity"])
 
 
 def test_halves_share_no_document_and_keep_words_of_training_documents():
