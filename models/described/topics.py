@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from models.arrays import Floats
     from models.saved import SavedModel
 
+TOP_WORDS = 50  # Words of a topic that are told of weights
+
 
 @dataclass(frozen=True, eq=False)
 class DescribedTopics:
@@ -171,7 +173,7 @@ class DescribedTopics:
 
 
 def heaviest_words(
-    weights: Floats, vocabulary: Sequence[str], n: int = 50
+    weights: Floats, vocabulary: Sequence[str], n: int = TOP_WORDS
 ) -> tuple[tuple[str, ...], ...]:
     """Return the `n` heaviest words of each topic (K, V), without those of weight 0 or less."""
     order = np.argsort(-weights, axis=1, kind="stable")[:, :n]

@@ -20,7 +20,7 @@ from evaluation.topics.quality import exclusivity
 from evaluation.topics.reference.index import ReferenceIndex
 from evaluation.topics.word_coherence import word_coherence
 from evaluation.topics.word_diversity import word_diversity
-from models.described.topics import DescribedTopics
+from models.described.topics import TOP_WORDS, DescribedTopics
 from models.parallel import effective_n_jobs
 from models.topics import TopicWords
 from pipeline.cluster.connection import cluster_of
@@ -71,6 +71,12 @@ def judge(settings: EvaluateSettings, names: Sequence[str]) -> Judgement:
     measures_of(settings)
     check_settings(settings, names)
     check_least(settings, words=2)
+    if settings.words > TOP_WORDS:
+        # Pairs grow with the square: 50 words have 1,225 a topic, of 1.6 kB each.
+        raise UsageError(
+            f"--words must be at most {TOP_WORDS}, the words that are told of a topic, found "
+            f"{settings.words}"
+        )
     if settings.reference:
         index_at(settings.reference)  # before models are read
     return judge_rows(settings, judged_rows(settings, names))

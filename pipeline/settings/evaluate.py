@@ -105,7 +105,7 @@ class EvaluateSettings:
         "categories, or a table of id and label",
         metavar="COLUMN|FILE",
     )
-    words: int = setting(10, "top words of a topic, for --measures", metavar="N")
+    words: int = setting(10, "top words of a topic, from 2 to 50, for --measures", metavar="N")
     reference: str = setting(
         "",
         "file that `index` made, in which --measures counts coherence; by default the documents",

@@ -173,6 +173,7 @@ def test_intervals_have_possible_values_alone(measure, interval, expected):
         (("--measures", "all", "--labels", "stars"), 2, "no such file"),
         (("--measures", "all", "--certify"), 2, "--certify is of the likelihood alone"),
         (("--measures", "all", "--words", 1), 2, "--words must be at least 2"),
+        (("--measures", "coherence", "--words", 51), 2, "--words must be at most 50"),
         (("--measures", "all", "--labels", "docs.jsonl"), 2, "do its ids fit the documents"),
     ],
 )
