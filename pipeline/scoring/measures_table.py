@@ -1,6 +1,7 @@
 """Result of `evaluate --measures` as text."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ from pipeline.scoring.label_figures import ACCURACY
 WIDTH = 110  # Characters of a line of the table
 MANY_UNSEEN = 0.1  # Share of unseen pairs above which a warning is printed
 FEW_KNOWN = 0.5  # Share of known words below which a warning is printed
-SHOWN = 28  # Characters of a name of a model in the table
+SHOWN = 28  # Characters of a name of a model in the table, if that tells it from the others
 MEANINGS = {
     "nats a word": "held-out likelihood, the lower the better; perplexity is its exponential",
     "c_npmi": "coherence of top words in {coherence_in}, from -1 to 1; ± over its documents",
@@ -48,27 +49,29 @@ def print_measures(result: dict[str, Any]) -> None:
     for measure in measures:
         print(f"{measure}: {MEANINGS[measure].format(**result)}")
         if measure in result["comparisons"]:
-            _print_comparison(result["comparisons"][measure])
+            _print_comparison(result["comparisons"][measure], _shown_names(rows))
 
 
 def warnings_of(result: dict[str, Any]) -> Iterator[str]:
     """Yield sentences on top words that the documents lack, or have never together."""
+    shown = _shown_names(result["models"])
     for row in result["models"]:
         if row["known_words"] is not None and row["known_words"] < FEW_KNOWN:
             yield (
-                f"{_short(row['model'])}: {row['known_words']:.0%} of its top words occur in "
+                f"{shown[row['model']]}: {row['known_words']:.0%} of its top words occur in "
                 f"{result['coherence_in']}: are their words counted alike?"
             )
         if (row["unseen_pairs"] or 0.0) > MANY_UNSEEN:
             yield (
-                f"{_short(row['model'])}: {row['unseen_pairs']:.0%} of the pairs of its top words "
+                f"{shown[row['model']]}: {row['unseen_pairs']:.0%} of the pairs of its top words "
                 f"are never together in {result['coherence_in']}: c_npmi, -1 for each, is too low "
                 "for so few documents"
             )
 
 
 def _print_figures(result: dict[str, Any], rows: list[dict[str, Any]], measures: list[str]) -> None:
-    names = [_short(row["model"]) for row in rows]
+    shown = _shown_names(rows)
+    names = [shown[row["model"]] for row in rows]
     cells = [[_cell(row["figures"].get(measure)) for measure in measures] for row in rows]
     on_words = result["accuracy_on_words"]
     if on_words is not None and ACCURACY in measures:
@@ -108,6 +111,7 @@ def _marked(measure: str, rows: list[dict[str, Any]]) -> str:
 
 def _print_reasons(rows: list[dict[str, Any]], measures: list[str]) -> None:
     """Print why values or errors are missing: a line for each model and reason."""
+    shown = _shown_names(rows)
     for row in rows:
         reasons: dict[tuple[str, str], list[str]] = {}
         for measure in measures:
@@ -116,22 +120,25 @@ def _print_reasons(rows: list[dict[str, Any]], measures: list[str]) -> None:
                 what = "" if figure["value"] is None else "standard error of "
                 reasons.setdefault((what, figure["why"]), []).append(measure)
         for (what, why), some in reasons.items():
-            print(f"{_short(row['model'])} has no {what}{', '.join(some)}: {why}")
+            print(f"{shown[row['model']]} has no {what}{', '.join(some)}: {why}")
 
 
-def _print_comparison(comparison: dict[str, Any]) -> None:
-    best = _short(comparison["best"])
-    print(f"  best: {best}")
+def _print_comparison(comparison: dict[str, Any], shown: dict[str, str]) -> None:
+    print(f"  best: {shown[comparison['best']]}")
     for told, what in ((True, "worse"), (False, "not told apart")):
-        some = [_against(row) for row in comparison["against"] if row["told_apart"] == told]
+        some = [
+            f"{shown[row['model']]} {_difference(row)}"
+            for row in comparison["against"]
+            if row["told_apart"] == told
+        ]
         if some:
             print(f"  {what}: {'; '.join(some)}")
 
 
-def _against(row: dict[str, Any]) -> str:
+def _difference(row: dict[str, Any]) -> str:
     error = row["standard_error"]
     spread = "no error" if error is None else f"± {error:.2g}"
-    return f"{_short(row['model'])} {row['difference']:+.{_digits(error)}f} {spread}"
+    return f"{row['difference']:+.{_digits(error)}f} {spread}"
 
 
 def _cell(figure: dict[str, Any] | None) -> str:
@@ -149,10 +156,24 @@ def _digits(error: float | None) -> int:
     return min(5, max(2, 1 - math.floor(math.log10(error))))
 
 
-def _short(name: str) -> str:
-    first, plus, rest = name.partition("+")
-    if plus:
-        name = f"{first} + {rest.count('+') + 1} more"
+def _shown_names(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """Return the name that is printed for each row: a short one, if no other row has it too."""
+    short = {row["model"]: _short(row["members"]) for row in rows}
+    n_rows = Counter(short.values())
+    return {
+        row["model"]: name if n_rows[name := short[row["model"]]] == 1 else _whole(row["members"])
+        for row in rows
+    }
+
+
+def _whole(members: list[str]) -> str:
+    return " + ".join(members)
+
+
+def _short(members: list[str]) -> str:
+    name = _whole(members)
+    if len(name) > SHOWN and len(members) > 1:
+        name = f"{members[0]} + {len(members) - 1} more"
     return name if len(name) <= SHOWN else f"…{name[1 - SHOWN :]}"
 
 

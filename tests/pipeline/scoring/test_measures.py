@@ -112,6 +112,23 @@ def test_models_of_other_seeds_are_one_row(judged):
     assert "cosine" not in both["comparisons"]
 
 
+def test_rows_have_names_that_tell_them_apart(judged):
+    for name in ("a-longer-name.npz", "short.npz"):
+        (judged / name).write_bytes((judged / "model.npz").read_bytes())
+    others = ("model.npz", "truth.npz")
+    rows = ("truth.npz+short.npz", *(f"a-longer-name.npz+{other}" for other in others))
+    text = call("evaluate", *rows, *DOCUMENTS, "--measures", "diversity", cwd=judged).out
+    lines = [line.split("  ")[0] for line in text.splitlines()]
+    assert {
+        "truth.npz + short.npz",
+        "a-longer-name.npz + model.npz",
+        "a-longer-name.npz + truth.npz",
+    } < set(lines)
+    rows = ("truth.npz+short.npz", "a-longer-name.npz+model.npz")
+    text = call("evaluate", *rows, *DOCUMENTS, "--measures", "diversity", cwd=judged).out
+    assert "\na-longer-name.npz + 1 more  " in text
+
+
 def test_labels_of_few_documents_choose_the_documents(judged):
     lines = (judged / "labels.csv").read_text().splitlines()
     (judged / "few.csv").write_text("\n".join(lines[:41]))
