@@ -91,15 +91,19 @@ class Figure:
 
     def minus(self, other: Figure) -> Difference:
         """Return this figure minus another of the same measure; paired, if both errors are over the
-        same groups of documents.
+        same groups of documents. If not paired, the difference of different figures has no error
+        unless both have one.
         """
+        value = self.value - other.value
         parts = [(each.error, float(each.degrees)) for each in (self, other)]
         mine, theirs = self.replicates, other.replicates
         if mine is not None and theirs is not None and mine.shape == theirs.shape:
             parts = [(jackknife_error(mine - theirs), float(self.degrees))]
+        elif abs(value) > ROUNDING and math.isnan(self.standard_error + other.standard_error):
+            return Difference(value, math.nan, 1.0)
         parts += [(each.seed_error, float(each.seed_degrees)) for each in (self, other)]
         error = math.hypot(*(part for part, _ in parts))
-        return Difference(self.value - other.value, error, degrees_of(parts))
+        return Difference(value, error, degrees_of(parts))
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,15 @@ def test_the_difference_of_figures_over_topics_is_not_paired():
     assert difference.p_value == 1.0
 
 
+def test_a_difference_that_is_not_paired_has_no_error_if_a_figure_has_none():
+    sure = jackknife(1.0, np.ones(9), "topics")  # as diversity, if no word is in two topics
+    other = jackknife(0.5, np.linspace(0.49, 0.51, 9), "topics")
+    for difference in (sure.minus(other), other.minus(sure)):
+        assert abs(difference.value) == 0.5
+        assert math.isnan(difference.standard_error)
+        assert math.isnan(difference.p_value)
+
+
 def test_the_mean_over_seeds_has_the_variance_of_seeds_and_keeps_that_of_documents():
     values = np.random.default_rng(3).normal(size=(3, 40)) + np.array([[0.0], [1.0], [5.0]])
     figures = [
