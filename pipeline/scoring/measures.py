@@ -38,6 +38,8 @@ from pipeline.text.held_out import HeldOut, held_out
 
 MEASURES = ("likelihood", "coherence", "diversity", "exclusivity", "stability", "labels")
 N_DIVERSE = 25  # Words of a topic for diversity, as in Dieng, Ruiz & Blei 2020
+LEAST_DIVERSE = 5
+"""Words of its shortest topic below which a model has no diversity, if others have more."""
 LIKELIHOOD, COHERENCE = "nats a word", "c_npmi"
 STABILITY = {"cosine": "cosine", "rank_biased_overlap": "rbo", "share": "found again"}
 """Figures of agreement, and their names in the table."""
@@ -112,7 +114,7 @@ def judge_rows(
             for name, figure in found.items():
                 figures[name][LIKELIHOOD] = figure
     # Diversity falls with the number of words: it is of as many for all models.
-    n_diverse = min((N_DIVERSE, *(len(w) for each in models for w in each.described.words if w)))
+    n_diverse = _diverse_words(models)
     unseen = _of_topics(settings, asked, models, documents, group_of, index, n_diverse, figures)
     if "labels" in asked:
         labelled = _labelled(settings, models, runs, documents, group_of)
@@ -209,10 +211,29 @@ def _of_topics(
             counted = word_coherence(topics.words, corpus, group_of, COHERENCE, settings.words)
             own[COHERENCE], unseen[each.name] = counted.figure, counted.unseen_pairs
         if "diversity" in asked:
-            own["diversity"] = word_diversity(topics.words, n_diverse)
+            own["diversity"] = _diversity(topics, n_diverse)
         if "exclusivity" in asked:
             own["exclusivity"] = _exclusivity(topics, settings.words)
     return unseen
+
+
+def _diverse_words(models: Sequence[AnyModel]) -> int:
+    """Return the number of top words of which the diversity of all models is."""
+    shortest = [_shortest(each.described) for each in models]
+    return min((N_DIVERSE, *([n for n in shortest if n >= LEAST_DIVERSE] or shortest)))
+
+
+def _shortest(topics: DescribedTopics) -> int:
+    """Return the words of the topic with the fewest, topics without words left out."""
+    return min((len(some) for some in topics.words if some), default=N_DIVERSE)
+
+
+def _diversity(topics: DescribedTopics, n_words: int) -> Figure:
+    shortest = _shortest(topics)
+    if shortest < n_words:
+        number = f"{shortest} word{'' if shortest == 1 else 's'}"
+        return Figure.none(f"one of its topics has {number}, diversity is of {n_words} of each")
+    return word_diversity(topics.words, n_words)
 
 
 def _labelled(

@@ -112,6 +112,23 @@ def test_models_of_other_seeds_are_one_row(judged):
     assert "cosine" not in both["comparisons"]
 
 
+def test_a_topic_of_one_word_takes_diversity_from_its_own_model_alone(judged):
+    lines = (judged / "words.csv").read_text().splitlines()
+    (judged / "short.csv").write_text("\n".join([*lines[:2], lines[2].split(",")[0]]))
+    asked = ("--measures", "diversity")
+    result = evaluated(judged, "words.csv", "short.csv", *asked)
+    assert result["diversity_words"] == 6
+    assert figures(result, "words.csv") == figures(
+        evaluated(judged, "words.csv", *asked), "words.csv"
+    )
+    row = figures(result, "short.csv")["diversity"]
+    assert row["value"] is None
+    assert "one of its topics has 1 word, diversity is of 6 of each" in row["why"]
+    alone = evaluated(judged, "short.csv", *asked)
+    assert alone["diversity_words"] == 1
+    assert figures(alone, "short.csv")["diversity"]["value"] is not None
+
+
 def test_rows_have_names_that_tell_them_apart(judged):
     for name in ("a-longer-name.npz", "short.npz"):
         (judged / name).write_bytes((judged / "model.npz").read_bytes())
