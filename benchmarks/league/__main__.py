@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from itertools import product
 from pathlib import Path
@@ -40,6 +41,11 @@ def arguments_of() -> argparse.Namespace:
 def main() -> None:
     arguments = arguments_of()
     if arguments.show is not None:
+        if not any(arguments.output.glob("*/*/*.json")):
+            sys.exit(
+                f"{arguments.output} has no figures of the league: name its folder by --output, "
+                "or leave --show out to make them"
+            )
         atomic_write_text(arguments.show, page(arguments.output))
         print(arguments.show)
         return

@@ -25,10 +25,10 @@ def add(commands: Any) -> None:
         metavar="MODEL",
         nargs="+",
         help="name or path of a run; or a model.npz, or a file of gensim, scikit-learn (both are "
-        "pickles, which run code: name none that you do not trust), tomotopy, MALLET (a state; or "
-        "topic-word weights and a file with alpha, WEIGHTS,FILE) or lda-c; with --measures also "
-        "word lists, weights (MODEL,SHARES with the shares of documents) and BERTopic's folder, "
-        "and models of other seeds as one, MODEL+MODEL",
+        "pickles, which run code: name none that you do not trust), tomotopy, topica (LDA), MALLET "
+        "(a state; or topic-word weights and a file with alpha, WEIGHTS,FILE) or lda-c; with "
+        "--measures also word lists, weights (MODEL,SHARES with the shares of documents), topica's "
+        "other models and BERTopic's folder, and models of other seeds as one, MODEL+MODEL",
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from unittest import mock
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from benchmarks.league import cells, page
+from benchmarks.league.__main__ import main
 from benchmarks.league.cells import Cell, fill
 from benchmarks.league.corpora import Parts, halves
 from models import LDATopics
@@ -72,6 +74,16 @@ def test_a_league_is_filled_once_and_its_page_says_who_is_best(parts, tmp_path):
     assert all(re.fullmatch(r"-?\d\.\d{3}", each) for each in columns["c_npmi"])
     assert "±" in columns["purity"][0]
     assert any("**" in each for each in columns["purity"])
+
+
+def test_a_folder_without_figures_has_no_page(tmp_path):
+    argv = ["league", "--output", str(tmp_path), "--show", str(tmp_path / "page.md")]
+    with (
+        mock.patch.object(sys, "argv", argv),
+        pytest.raises(SystemExit, match="has no figures of the league"),
+    ):
+        main()
+    assert not (tmp_path / "page.md").exists()
 
 
 def test_halves_share_no_document_and_keep_words_of_training_documents():

@@ -250,6 +250,12 @@ def test_usage_errors_of_the_parser(tmp_path, argv):
     assert "error:" in outcome.err.splitlines()[-1]
 
 
+def test_help_of_evaluate_names_the_programs_whose_models_are_read(tmp_path):
+    text = call("evaluate", "--help", cwd=tmp_path).succeeded().out
+    programs = ("gensim", "scikit-learn", "tomotopy", "topica (LDA)", "MALLET", "lda-c", "BERTopic")
+    assert all(each in " ".join(text.split()) for each in programs)
+
+
 def test_every_setting_has_help():
     parser = build_parser()
     (commands,) = (action for action in parser._actions if hasattr(action.choices, "items"))
