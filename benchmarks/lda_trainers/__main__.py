@@ -16,7 +16,7 @@ from benchmarks.lda_trainers.one_run import measure
 from benchmarks.lda_trainers.plot import plot_results
 from benchmarks.lda_trainers.results import append_run, load_runs
 from benchmarks.lda_trainers.settings import Settings
-from benchmarks.lda_trainers.table import tables
+from benchmarks.lda_trainers.table import short_table, tables
 from benchmarks.lda_trainers.trainers import OURS, PEERS, TRAINERS
 from benchmarks.reference_counts import reference_counts
 from corpora.files import atomic_write_text
@@ -35,7 +35,7 @@ MEMORY = 0.8
 
 def show(runs: list[Run], directory: Path) -> None:
     """Print the tables and write them, and the plot."""
-    text = tables(runs)
+    text = f"{short_table(runs)}\n\n{tables(runs)}"
     versions = sorted({f"{name} {of}" for run in runs for name, of in run.versions.items()})
     loads = [run.load for run in runs]
     text += f"\n{'; '.join(sorted({run.machine for run in runs}))}. {', '.join(versions)}. "

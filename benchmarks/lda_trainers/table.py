@@ -10,7 +10,7 @@ from benchmarks.lda_trainers.results import comparable, judge
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.lda_trainers.results import Look, Run
+    from benchmarks.lda_trainers.results import Judgement, Look, Run
 
 TEXT_COLUMNS = 2
 """How many columns, from the left, hold names."""
@@ -23,9 +23,7 @@ def tables(runs: Sequence[Run]) -> str:
     """
     parts = []
     for (n_docs, n_topics, threads), there in comparable(runs).items():
-        trainings: dict[str, list[Run]] = {}
-        for run in there:
-            trainings.setdefault(run.trainer, []).append(run)
+        trainings = _by_trainer(there)
         n_seeds = max(len(each) for each in trainings.values())
         spread = f"; mean of {n_seeds} seeds ± standard error" if n_seeds > 1 else ""
         cores = "1 thread" if threads == 1 else f"{threads} threads"
@@ -39,6 +37,56 @@ def tables(runs: Sequence[Run]) -> str:
             if not run.looks
         ]
     return "\n\n".join(parts) + "\n"
+
+
+def short_table(runs: Sequence[Run]) -> str:
+    """Return a row for each peer: how it ended, when ours were as good as that, and how good then.
+
+    Runs of all numbers of topics, documents and threads are in one table.
+    """
+    ours = list(dict.fromkeys(run.trainer for run in runs if run.is_ours))
+    head = ["K", "peer", "perplexity", "its seconds"]
+    rows = [head + [part for name in ours for part in (f"{name} there after", "at equal time")]]
+    for (_, n_topics, _), there in comparable(runs).items():
+        trainings = _with_looks(_by_trainer(there))
+        for peer, peer_runs in trainings.items():
+            if peer in ours:
+                continue
+            last = [run.looks[-1] for run in peer_runs]
+            seconds = _mean([look.seconds for look in last], 0)
+            stopped = "" if all(run.ended for run in peer_runs) else ", stopped"
+            row = [str(n_topics), peer, _mean([look.perplexity for look in last], 1)]
+            row.append(f"{seconds}{stopped}")
+            for name in ours:
+                row += _short(_judged(trainings.get(name, []), peer_runs))
+            rows.append(row)
+    return markdown(rows)
+
+
+def _short(both: Sequence[Judgement]) -> list[str]:
+    """Return when ours were there, and their perplexity when the peer's last look was taken."""
+    if not both:
+        return ["", ""]
+    pairs = [(each.peer, each.ours) for each in both if each.ours is not None]
+    when = "not reached"
+    if len(pairs) == len(both):
+        seconds = _mean([look.seconds for _, look in pairs], 1)
+        times = statistics.mean(theirs.seconds / look.seconds for theirs, look in pairs)
+        when = f"{seconds} s, {times:.1f} times sooner"
+    return [when, _perplexities([each.ours_then for each in both])]
+
+
+def _by_trainer(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    trainings: dict[str, list[Run]] = {}
+    for run in runs:
+        trainings.setdefault(run.trainer, []).append(run)
+    return trainings
+
+
+def _judged(ours: Sequence[Run], peers: Sequence[Run]) -> list[Judgement]:
+    """Judge the runs of both that have a seed in common."""
+    by_seed = {run.settings.seed: run for run in peers}
+    return [judge(run, by_seed[run.settings.seed]) for run in ours if run.settings.seed in by_seed]
 
 
 def _with_looks(trainings: dict[str, list[Run]]) -> dict[str, list[Run]]:
@@ -76,12 +124,7 @@ def _ratios(trainings: dict[str, list[Run]]) -> str:
     peers = {name: runs for name, runs in found.items() if not runs[0].is_ours}
     for name, our_runs in ours.items():
         for peer, peer_runs in peers.items():
-            by_seed = {run.settings.seed: run for run in peer_runs}
-            both = [
-                judge(run, by_seed[run.settings.seed])
-                for run in our_runs
-                if run.settings.seed in by_seed
-            ]
+            both = _judged(our_runs, peer_runs)
             if not both:
                 continue
             then = _perplexities([each.ours_then for each in both])

@@ -14,7 +14,7 @@ from benchmarks.lda_trainers.recorder import Recorder, TimeUpError, snapshots
 from benchmarks.lda_trainers.results import Look, Run, append_run, judge, load_runs
 from benchmarks.lda_trainers.separate_fits import growing_lengths
 from benchmarks.lda_trainers.settings import Settings
-from benchmarks.lda_trainers.table import tables
+from benchmarks.lda_trainers.table import short_table, tables
 from benchmarks.lda_trainers.trainers import TRAINERS, run_trainer
 from models import LDATopics
 
@@ -47,6 +47,21 @@ def test_at_equal_time_our_last_look_before_the_peers_last_counts():
     assert judgement.ours_then is not None
     assert judgement.ours_then.perplexity == 90.0
     assert judge(run_of("late", is_ours=True, curve=[(6, 1.0)]), peer).ours_then is None
+
+
+def test_the_short_table_has_a_row_for_each_peer_and_seeds_in_common():
+    runs = [
+        run_of(name, is_ours=name == "ours", curve=[(1, 30.0), (2 * seed, 20.0)], seed=seed)
+        for name in ("ours", "peer")
+        for seed in (1, 2)
+    ]
+    runs.append(run_of("slow", is_ours=False, curve=[(8, 25.0)], ended=False))
+    runs.append(run_of("best", is_ours=False, curve=[(8, 19.0)], seed=2))
+    rows = [[cell.strip() for cell in line.split("|")] for line in short_table(runs).splitlines()]
+    found = {row[2]: row[3:] for row in rows[2:]}
+    assert found["peer"][:3] == ["20.0 ± 0.0", "3 ± 1", "3.0 ± 1.0 s, 1.0 times sooner"]
+    assert found["slow"][:4] == ["25.0", "8, stopped", "2.0 s, 4.0 times sooner", "20.0"]
+    assert found["best"][:4] == ["19.0", "8", "not reached", "20.0"]
 
 
 def test_runs_of_other_numbers_of_threads_are_not_compared():
