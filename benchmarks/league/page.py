@@ -46,7 +46,7 @@ league that was run, of {n_cells:,} models.
 {sizes}
 
 Without options the first command runs all of it: also 25,000 Wikipedia
-articles and 20,000 recombined ones, K = 100, and five seeds. It can be given again, in parts;
+articles and 20,000 recombined ones, each K and five seeds. It can be given again, in parts;
 what is there stays. It needs `pip install 'wikitopics[peers]'` and the reference corpora.
 
 Trainers have the usual settings of their libraries: samplers make 200 sweeps, variational trainers
@@ -59,7 +59,7 @@ are](guides/evaluate.md#all-measures-in-one-table)): ± is a standard error over
 seeds, of `diversity` and `exclusivity` over topics and seeds, of `cosine`, `rbo` and `found
 again` over seeds, for which models of the same trainer are compared. The best of a column is
 bold, and with it all that are not told apart from it at the level of 5 % (Welch's t, Holm's
-correction). With three seeds figures that depend much on the seed are told apart from little:
+correction). With few seeds figures that depend much on the seed are told apart from little:
 bold is then no praise.
 
 `c_npmi` has neither a ± nor a bold figure. Where pairs of top words are rare, coherence in so few
