@@ -35,7 +35,7 @@ MEMORY = 0.8
 
 def show(runs: list[Run], directory: Path) -> None:
     """Print the tables and write them, and the plot."""
-    text = f"{short_table(runs)}\n\n{tables(runs)}"
+    text = f"# LDA trainers: all tables\n\n{short_table(runs)}\n\n{tables(runs)}"
     versions = sorted({f"{name} {of}" for run in runs for name, of in run.versions.items()})
     loads = [run.load for run in runs]
     text += f"\n{'; '.join(sorted({run.machine for run in runs}))}. {', '.join(versions)}. "
