@@ -40,6 +40,7 @@ _AT_REST = 0.1  # of the tolerance
 _LEAST_SHARE = 0.1  # of what an iteration gives a topic, that an extrapolation leaves it
 _ROUNDS = 10
 _SUSTAINED = 0.5  # α_k: up to it a topic needs a total of more than 1 to hold tokens
+_SURPLUS = 0.01  # of a document's tokens: what γ may hold beyond them
 _SETTLING = 20  # iterations of a topic that is left out, at most
 
 
@@ -58,7 +59,8 @@ def infer_accelerated(
 
     `faint` (K,) is exp ψ(α). Done when an iteration changes γ by less than `tolerance` on average
     over topics, or after `max_iterations`. Returns their number, or 0 if float32 does not suffice,
-    as for words that only topics of hardly any share have; `gamma` is of no use then.
+    as for words that only topics of hardly any share have, or if γ does not hold as much as there
+    are tokens; it is of no use then.
     """
     n_topics, n_words = alpha.shape[0], words.shape[0]
     n_padded = (n_words + _BLOCK - 1) // _BLOCK * _BLOCK
@@ -99,7 +101,10 @@ def infer_accelerated(
         flag(active, n_active, False, out)
         suffices = mix_rows(words, weights.high, gamma, out, theta, total, norm, False)
     # A word of hardly any share in the topics kept wakes others with too much, up to an overflow.
-    return iterations if suffices and np.isfinite(gamma.sum()) else 0
+    n_tokens = np.float64(counts.sum())
+    surplus = abs(gamma.sum() - alpha.sum() - n_tokens)
+    suffices &= surplus < _SURPLUS * n_tokens + 2.0 * tolerance * n_topics
+    return iterations if suffices else 0
 
 
 @kernel

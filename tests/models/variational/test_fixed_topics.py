@@ -101,6 +101,21 @@ def test_every_token_is_shared_out_however_faint_the_topics(n_topics, prior):
     assert_allclose(gamma.sum(axis=1), alpha.sum() + counts.sum(axis=1), rtol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("seed", "n_different", "n_topics"),
+    [(26, 20, 30), (67, 5, 100), (68, 20, 30), (88, 20, 100), (141, 20, 30)],
+)
+def test_topics_hold_no_more_than_there_is_of_hundredths_of_tokens(seed, n_different, n_topics):
+    """All topics seem to fade in a document of so little, and wake with up to 10^10 times that."""
+    rng = np.random.default_rng(seed)
+    kinds = rng.dirichlet(np.full(60, 0.02), size=n_different)
+    near = kinds[rng.integers(0, n_different, size=n_topics)]
+    weight = (near * (1 + 1e-4 * rng.random(near.shape))).T.copy()
+    counts = 0.01 * (rng.random(60) < 0.5) * (weight.sum(axis=1) > 1e-6)
+    gamma = infer(counts, weight, np.full(n_topics, 0.05), cap=200)[0]
+    assert_allclose(gamma.sum() - 0.05 * n_topics, counts.sum(), atol=2e-4 * n_topics, rtol=0.01)
+
+
 def test_where_float32_does_not_suffice_float64_takes_over():
     weight, alpha = np.array([[1.0, 1e-30], [0.0, 1.0]]), np.array([0.1, 0.01])
     counts = np.array([50.0, 0.0])
