@@ -14,7 +14,7 @@ from models.variational.halved_weights import Halves, from_high
 Ints = Ints32 | NDArray[np.int64]
 Floats32 = NDArray[np.float32]
 _MANY = 512  # topics: from here on a pass takes longer than more topics to iterate
-_PASSES, _PASSES_OF_MANY = 4, 2
+_PASSES, _PASSES_OF_MANY = 4, 3  # after 2, long documents find poorer fixed points
 _SMALL, _SMALL_OF_MANY = 0.3, 1.0  # of a topic's even share n / K: may be left out
 _FEW = 0.5  # tokens: a topic with a small share and fewer is left out
 LEAST_NORM = np.float32(1e-25)  # below it float32 has lost a word: float64 is needed
