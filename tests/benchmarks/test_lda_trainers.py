@@ -51,15 +51,15 @@ def test_at_equal_time_our_last_look_before_the_peers_last_counts():
 
 def test_the_short_table_has_a_row_for_each_peer_and_seeds_in_common():
     runs = [
-        run_of(name, is_ours=name == "ours", curve=[(1, 30.0), (2 * seed, 20.0)], seed=seed)
-        for name in ("ours", "peer")
-        for seed in (1, 2)
+        run_of(name, is_ours=name == "ours", curve=[(1, 30.0), (end, 20.0)], seed=seed)
+        for name, ends in (("ours", (2, 4)), ("peer", (5, 7)))
+        for seed, end in enumerate(ends, 1)
     ]
     runs.append(run_of("slow", is_ours=False, curve=[(8, 25.0)], ended=False))
     runs.append(run_of("best", is_ours=False, curve=[(8, 19.0)], seed=2))
     rows = [[cell.strip() for cell in line.split("|")] for line in short_table(runs).splitlines()]
     found = {row[2]: row[3:] for row in rows[2:]}
-    assert found["peer"][:3] == ["20.0 ± 0.0", "3 ± 1", "3.0 ± 1.0 s, 1.0 times sooner"]
+    assert found["peer"][:3] == ["20.0 ± 0.0", "6 ± 1", "3.0 ± 1.0 s, 2.0 times sooner"]
     assert found["slow"][:4] == ["25.0", "8, stopped", "2.0 s, 4.0 times sooner", "20.0"]
     assert found["best"][:4] == ["19.0", "8", "not reached", "20.0"]
 
