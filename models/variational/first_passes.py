@@ -14,7 +14,8 @@ from models.variational.halved_weights import Halves, from_high
 Ints = Ints32 | NDArray[np.int64]
 Floats32 = NDArray[np.float32]
 _MANY = 512  # topics: from here on a pass takes longer than more topics to iterate
-_PASSES, _PASSES_OF_MANY = 4, 3  # after 2, long documents find poorer fixed points
+_LONG = 1000  # tokens: a longer document finds poorer fixed points after fewer passes
+_PASSES, _PASSES_OF_MANY = 4, 3  # of many topics where the document is not long
 _SMALL, _SMALL_OF_MANY = 0.3, 1.0  # of a topic's even share n / K: may be left out
 _FEW = 0.5  # tokens: a topic with a small share and fewer is left out
 LEAST_NORM = np.float32(1e-25)  # below it float32 has lost a word: float64 is needed
@@ -43,8 +44,9 @@ def pass_over_all(
     n_tokens = 0.0
     for j in range(n_words):
         n_tokens += counts[j]
-    n_passes = min(max_iterations, _PASSES if n_topics < _MANY else _PASSES_OF_MANY)
-    small = (_SMALL if n_topics < _MANY else _SMALL_OF_MANY) * n_tokens / n_topics
+    is_many = n_topics >= _MANY and n_tokens < _LONG
+    n_passes = min(max_iterations, _PASSES_OF_MANY if is_many else _PASSES)
+    small = (_SMALL_OF_MANY if is_many else _SMALL) * n_tokens / n_topics
     share = np.zeros(n_topics)
     theta[:] = 1.0
     norm[:] = np.float32(1.0)
