@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 
-from benchmarks.lda_trainers.results import comparable
+from benchmarks.lda_trainers.results import comparable, label
 from pipeline.figures.style import series_style
 from pipeline.figures.write import write_figures
 
@@ -36,7 +36,7 @@ def plot_results(runs: Sequence[Run], directory: Path) -> list[Path]:
         looks = {name: series_style(n) for n, name in enumerate(names)}
         lines = {}
         all_axes = figure.subplots(1, len(panels), squeeze=False).flat
-        for axes, ((n_docs, n_topics, _), there) in zip(all_axes, panels.items(), strict=True):
+        for axes, (group, there) in zip(all_axes, panels.items(), strict=True):
             for run in there:
                 (lines[run.trainer],) = axes.plot(
                     [look.seconds for look in run.looks],
@@ -54,7 +54,7 @@ def plot_results(runs: Sequence[Run], directory: Path) -> list[Path]:
             axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             axes.minorticks_off()
-            axes.set_title(f"K = {n_topics}, {n_docs:,} documents")
+            axes.set_title(f"K = {label(group, panels)}")
             axes.set_xlabel("seconds of training")
         figure.axes[0].set_ylabel("held-out perplexity")
         columns = min(4, 2 * len(panels))

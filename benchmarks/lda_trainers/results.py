@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from benchmarks.lda_trainers.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 FILE = "runs.jsonl"
@@ -99,6 +99,21 @@ def comparable(runs: Sequence[Run]) -> dict[tuple[int, int, int], list[Run]]:
         asked = run.settings
         groups.setdefault((asked.documents, asked.n_topics, asked.threads), []).append(run)
     return dict(sorted(groups.items()))
+
+
+def label(group: tuple[int, int, int], groups: Iterable[tuple[int, int, int]]) -> str:
+    """Return K of a group, with its documents and threads where other groups have others."""
+    n_docs, n_topics, threads = group
+    of_docs, _, of_threads = (set(each) for each in zip(*groups, strict=True))
+    parts = [str(n_topics)]
+    parts += [f"{n_docs:,} documents"] if len(of_docs) > 1 else []
+    parts += [said(threads)] if len(of_threads) > 1 else []
+    return ", ".join(parts)
+
+
+def said(threads: int) -> str:
+    """Return a number of threads in words."""
+    return "1 thread" if threads == 1 else f"{threads} threads"
 
 
 def first_as_good(looks: Sequence[Look], perplexity: float) -> Look | None:

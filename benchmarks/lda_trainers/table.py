@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
-from benchmarks.lda_trainers.results import comparable, judge
+from benchmarks.lda_trainers.results import comparable, judge, label, said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +26,10 @@ def tables(runs: Sequence[Run]) -> str:
         trainings = _by_trainer(there)
         n_seeds = max(len(each) for each in trainings.values())
         spread = f"; mean of {n_seeds} seeds ± standard error" if n_seeds > 1 else ""
-        cores = "1 thread" if threads == 1 else f"{threads} threads"
         alpha = there[0].settings.alpha
-        parts.append(f"K = {n_topics}, {n_docs:,} documents, {cores}, alpha {alpha:g}{spread}")
+        parts.append(
+            f"K = {n_topics}, {n_docs:,} documents, {said(threads)}, alpha {alpha:g}{spread}"
+        )
         parts += [part for part in (_endings(trainings), _ratios(trainings)) if part]
         parts += [
             f"{name}, seed {run.settings.seed}: {run.failed}"
@@ -42,12 +43,13 @@ def tables(runs: Sequence[Run]) -> str:
 def short_table(runs: Sequence[Run]) -> str:
     """Return a row for each peer: how it ended, when ours were as good as that, and how good then.
 
-    Runs of all numbers of topics, documents and threads are in one table.
+    Runs of all numbers of topics, documents and threads are in one table (see `label`).
     """
     ours = list(dict.fromkeys(run.trainer for run in runs if run.is_ours))
     head = ["K", "peer", "perplexity", "its seconds"]
     rows = [head + [part for name in ours for part in (f"{name} there after", "at equal time")]]
-    for (_, n_topics, _), there in comparable(runs).items():
+    groups = comparable(runs)
+    for group, there in groups.items():
         trainings = _with_looks(_by_trainer(there))
         for peer, peer_runs in trainings.items():
             if peer in ours:
@@ -55,7 +57,7 @@ def short_table(runs: Sequence[Run]) -> str:
             last = [run.looks[-1] for run in peer_runs]
             seconds = _mean([look.seconds for look in last], 0)
             stopped = "" if all(run.ended for run in peer_runs) else ", stopped"
-            row = [str(n_topics), peer, _mean([look.perplexity for look in last], 1)]
+            row = [label(group, groups), peer, _mean([look.perplexity for look in last], 1)]
             row.append(f"{seconds}{stopped}")
             for name in ours:
                 row += _short(_judged(trainings.get(name, []), peer_runs))

@@ -293,8 +293,8 @@ def copy_topics(
 ) -> None:
     """Fill `topic_word` (A, n) with the weights of the first A topics of `active`, by topic.
 
-    If it is not to be exact, they are read from the high halves alone. Columns beyond those of
-    `words` are left as they are.
+    If it is not to be exact, all but the last one to three words are read from the high halves
+    alone. Columns beyond those of `words` are left as they are.
     """
     n_active, n_words = topic_word.shape[0], words.shape[0]
     in_fours = n_words // 4 * 4

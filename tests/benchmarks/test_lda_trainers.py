@@ -71,6 +71,10 @@ def test_runs_of_other_numbers_of_threads_are_not_compared():
     assert text.index("1 thread, alpha") < text.index("2 threads, alpha")
     assert text.count("to the last of") == 1
     assert len({run.key for run in [*runs, alone]}) == 3
+    slow = replace(runs[1], settings=replace(runs[1].settings, threads=1))
+    short = short_table([*runs, alone, slow])
+    assert "| 25, 1 thread" in short
+    assert "| 25, 2 threads |" in short
 
 
 def test_the_table_has_the_mean_over_seeds_its_standard_error_and_what_failed():
@@ -99,7 +103,7 @@ def test_runs_are_kept_read_back_not_asked_for_again_and_plotted(tmp_path):
     paths = plot_results(load_runs(tmp_path), tmp_path)
     assert [path.name for path in paths] == ["lda_trainers.svg", "lda_trainers.png"]
     svg = paths[0].read_text()
-    for text in ("K = 25, 1,000 documents", "held-out perplexity", "a", "b"):
+    for text in ("K = 25", "held-out perplexity", "a", "b"):
         assert f"<!-- {text} -->" in svg
 
 
