@@ -91,9 +91,10 @@ class ResultCache:
         """Have `write` make the file of an entry; if that fails, a warning says so."""
         path = self.path(kind, key)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write(path)
-            self._bytes_until_pruning -= path.stat().st_size
+            try:
+                self._write(path, write)
+            except FileNotFoundError:  # another process has just deleted all, and the directory
+                self._write(path, write)
         except (OSError, MemoryError) as error:
             if self.directory not in _warned_of:
                 _warned_of.add(self.directory)
@@ -102,6 +103,11 @@ class ResultCache:
         if self._bytes_until_pruning <= 0:  # as it is at first, so that every process prunes once
             self._bytes_until_pruning = self.max_bytes // 16
             self._prune(path)
+
+    def _write(self, path: Path, write: Callable[[Path], object]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path)
+        self._bytes_until_pruning -= path.stat().st_size
 
     def cached(
         self,
@@ -153,10 +159,11 @@ class ResultCache:
         return Usage(len(files), sum(status.st_size for _, status in files))
 
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
-        for path in self.directory.glob("*/*"):
-            if _NAME.fullmatch(path.name):
-                with suppress(OSError):  # another process has deleted it
-                    yield path, path.stat()
+        for directory in _paths_in(self.directory):
+            for path in _paths_in(directory):
+                if _NAME.fullmatch(path.name):
+                    with suppress(OSError):  # another process has deleted it
+                        yield path, path.stat()
 
     def _prune(self, written: Path) -> None:
         """Delete what was not used for long, or longest; never the entry just written."""
@@ -170,6 +177,13 @@ class ResultCache:
             if path != written and (is_old or is_too_much):
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
+
+
+def _paths_in(directory: Path) -> list[Path]:
+    """All that is in a directory; nothing where it is none, or another process has deleted it."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return list(directory.iterdir())
+    return []
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 import errno
 import os
 import pickle
+import shutil
 import time
 from pathlib import Path
 from unittest import mock
@@ -283,6 +284,35 @@ def test_two_processes_at_once(cache, max_bytes, server):
     end = "if child:\n    assert os.waitpid(child, 0)[1] == 0\n"
     assert "cannot be used" not in server.run(two + WORKER + end, str(max_bytes))
     assert not list(cache.directory.rglob("*.partial"))
+
+
+def test_a_directory_that_another_process_deletes_meanwhile_is_made_again(cache, caplog):
+    other, attempts = ResultCache(cache.directory), []
+    cache.put("kind", OTHER, as_arrays(0.0))
+
+    def write(path):
+        attempts.append(path)
+        if len(attempts) == 1:
+            other.clear()
+        path.write_bytes(b"found")
+
+    cache.write("kind", KEY, write)
+    assert cache.path("kind", KEY).read_bytes() == b"found"
+    assert (len(attempts), caplog.records) == (2, [])
+
+
+@pytest.mark.parametrize("gone", ["kind", "."])
+def test_directories_that_vanish_while_they_are_looked_at(cache, monkeypatch, gone):
+    cache.put("kind", KEY, as_arrays(0.0))
+    looked_at = Path.iterdir
+
+    def vanishing(path):
+        if path == cache.directory / gone:
+            shutil.rmtree(path)
+        return looked_at(path)
+
+    monkeypatch.setattr(Path, "iterdir", vanishing)
+    assert cache.clear() == Usage(0, 0)
 
 
 def test_results_of_a_group_have_names_of_their_own(cache):
