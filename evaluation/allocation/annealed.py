@@ -27,6 +27,8 @@ import numpy as np
 
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath, SearchResult
 from evaluation.allocation.modes import (
+    LONG,
+    RESAMPLE_BELOW,
     Mode,
     Searches,
     distinct,
@@ -64,7 +66,6 @@ from models.seed import seed_from
 N_SWEEPS = 1000
 N_PARTICLES = 4
 N_MODES = 8
-RESAMPLE_BELOW = 0.5  # Share of particles that are effective
 N_TIMES = 200  # Maximum number of steps that a path keeps
 PILOT, BACK, KEPT, DRAWN = 1, 2, 5, 7  # Streams of random numbers
 
@@ -245,19 +246,22 @@ class _Runs:
             found = Searches(
                 plan, urn, moves, constant, n_modes, n_sweeps, seed, n_threads, on_progress
             )
-        labels, n_found = None, 0
-        if found is None or found.are_even:
-            path = prior_path(urn, moves, n_sweeps, np.random.default_rng([seed, 0, PILOT]))
-            weights = np.zeros(int(urn.n_values.max()))
-            start = constant + log_probability_independent(urn, weights)
-            starts = [_Start(path, start, n_particles)]
-        else:
+        labels, n_found, slowness = None, 0, 1.0
+        if found is not None and not found.are_even:
             rng = np.random.default_rng([seed, 0, KEPT])
             modes, n_found, labels = distinct(plan, urn, found.modes(), rng)
             starts = [
                 _Start(mode.pilot.path, mode.constant, _n_particles_of(mode, modes[0], n_particles))
                 for mode in modes
             ]
+            if found.has_more_than(modes):
+                labels, n_found, slowness = None, 0, LONG
+        if labels is None:
+            n_steps = round(slowness * n_sweeps)
+            path = prior_path(urn, moves, n_steps, np.random.default_rng([seed, 0, PILOT]))
+            weights = np.zeros(int(urn.n_values.max()))
+            start = constant + log_probability_independent(urn, weights)
+            starts = [_Start(path, start, n_particles)]
         searches = SearchResult(np.zeros(0) if found is None else found.slow.log_marginals, n_found)
         n_threads = min(n_threads, n_repeats)
         return cls(

@@ -11,12 +11,20 @@ better modes where these are many.
 Where a chain has settled, its expected counts are where a path to the model begins. The pilot of
 that path says how probable the data are in the mode alone, so that the best modes are kept, each
 once.
+
+The best modes are *reheated*: a chain goes back to a step of the path drawn at random, where part
+of its clusters dissolve, and is annealed again. Where the new mode is better, the next trial begins
+there. From a good mode better ones are nearer than from the prior's mean.
+
+Beside, a *long* population is annealed from the prior's mean. Where it estimates more than all
+modes together, there are too many of them to be listed, and runs take such paths instead.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -32,6 +40,9 @@ from models.allocation.annealing.path import (
     prior_path,
 )
 from models.allocation.annealing.population import (
+    Path,
+    anneal,
+    log_mean_weight,
     new_population,
     place,
     population_bytes,
@@ -45,14 +56,23 @@ from models.parallel import for_blocks
 
 SLOW, QUICK = 2.0, 0.25  # Steps of a search, of those of a path
 QUICK_EACH = 4  # Quick searches for each slow one
+LONG = 8.0  # Steps of the long population, of those of a path
+LONG_SHARE = 4  # Slow searches for each of its particles: as much work as these
+HEATED_SHARE = 4  # Modes that are looked at for each that is reheated
+FEWEST_LINES = 2  # Lines of reheating that go on to the last round
+REHEATED = (0.2, 0.95)  # Steps of the path that chains go back to, between these shares of all
+COARSE = 0.2  # Steps by which modes are looked at while they are reheated, of those of a path
 EVEN = 1.0  # nats: standard deviation of slow searches below which the path from the prior will do
 FEWEST = 4  # Slow searches from which on that is told
 SETTLED = 1.0  # Sweeps until an allocation has settled, of the steps of a path
 AVERAGED = 0.1  # Sweeps that expected counts are the average of
+RESAMPLE_BELOW = 0.5  # Share of particles of a population that are effective
 MAX_KEPT = 16
 WITHIN = 8.0  # nats: modes that are further below the best one are left out
 SAME = 0.05  # Probability of another mode, from which on it is the same one
-SEARCH, PILOT, SETTLING = 4, 1, 6  # Streams of random numbers
+SEARCH, PILOT, SETTLING, LONGER, HEATING = 4, 1, 6, 8, 9  # Streams of random numbers
+
+T = TypeVar("T")
 
 
 class Chains(NamedTuple):
@@ -91,27 +111,101 @@ class Searches:
         logs = self.slow.log_marginals
         return len(logs) >= FEWEST and bool(logs.std(ddof=1) < EVEN)
 
+    @cached_property
+    def long(self) -> Chains:
+        """A population annealed for long from the prior's mean, and its estimate, one."""
+        path, start = self._prior_path(LONG, np.random.default_rng([self.seed, 0, LONGER]))
+        population = new_population(self.urn, self.moves, _n_long(self.n_modes))
+        rng = np.random.default_rng([self.seed, 1, LONGER])
+        log, _ = follow(self.moves, population, path, RESAMPLE_BELOW, rng, self.on_progress)
+        best = int(population.log_weight.argmax())
+        level = start + log + log_mean_weight(population)
+        return Chains(np.array([level]), [population.values[best].copy()])
+
+    def has_more_than(self, modes: list["Mode"]) -> bool:
+        """Whether the long population estimates more than all these modes together."""
+        together = np.logaddexp.reduce([mode.log_marginal for mode in modes])
+        return bool(self.long.log_marginals[0] > together + EVEN)
+
     def modes(self) -> list["Mode"]:
         """Return the modes that the best searches ended in, the most probable first."""
         n_quick = self.n_modes // 2
         ends = self.slow.best(self.n_modes - n_quick)
         if n_quick:
             ends += self._chains(1, QUICK, QUICK_EACH * self.n_modes).best(n_quick)
-        found: list[Mode | None] = [None] * len(ends)
+        found = self._each(lambda n: self._mode(n, ends[n], self.n_sweeps), len(ends))
+        found.sort(key=_badness)
+        n_heated = min(len(found), max(2, self.n_modes // HEATED_SHARE))
+        return sorted(self._reheated(found[:n_heated]) + found[n_heated:], key=_badness)
+
+    def _reheated(self, modes: list["Mode"]) -> list["Mode"]:
+        """Return the modes that lines of trials lead to, one from each of these.
+
+        After a round the better half of the lines goes on with twice the trials, until two are
+        left. Lines that end far below the best one keep the mode that they began with.
+        """
+        path, _ = self._prior_path(QUICK, np.random.default_rng([self.seed, 0, HEATING]))
+        n_coarse = max(2, round(COARSE * self.n_sweeps))
+        looks = self._each(lambda n: self._mode(n, modes[n].end, n_coarse), len(modes))
+        lines = [_Line(mode, look, look) for mode, look in zip(modes, looks, strict=True)]
+        n_left = len(lines)
+        for turn in itertools.count(1):
+            n_trials = max(1, self.n_modes // 2) * len(lines) // n_left
+            going_on = self._round(lines[:n_left], path, n_coarse, n_trials, turn)
+            lines[:n_left] = sorted(going_on, key=lambda line: _badness(line.best))
+            if n_left <= FEWEST_LINES:
+                break
+            n_left = max(FEWEST_LINES, n_left // 2)
+        return self._each(lambda n: self._ended(n, lines[n], lines[0].best), len(lines))
+
+    def _round(
+        self, lines: list["_Line"], path: Path, n_sweeps: int, n_trials: int, turn: int
+    ) -> list["_Line"]:
+        """Return the lines after so many trials each."""
+
+        def tried(n: int) -> _Line:
+            rng = np.random.default_rng([self.seed, n, HEATING, turn])
+            return self._tried(lines[n], path, n_sweeps, n_trials, rng)
+
+        return self._each(tried, len(lines))
+
+    def _ended(self, n: int, line: "_Line", best_of_all: "Mode") -> "Mode":
+        """Return the mode that a line has led to, looked at with all steps."""
+        mode, look, best = line
+        if best is look or best.log_marginal < best_of_all.log_marginal - WITHIN:
+            return mode
+        again = self._mode(n, best.end, self.n_sweeps)
+        at_best = self._looked_at(n, best.end, best.mean, self.n_sweeps)
+        return min(mode, again, at_best, key=_badness)
+
+    def _tried(
+        self, line: "_Line", path: Path, n_sweeps: int, n_trials: int, rng: np.random.Generator
+    ) -> "_Line":
+        """Return the line after so many trials: chains from its best mode, heated and annealed."""
+        n_steps = len(path.reinforcement) - 1
+        record, best = np.zeros((n_steps, 2)), line.best
+        for _ in range(n_trials):
+            population = new_population(self.urn, self.moves, 1)
+            place(population, best.end)
+            first = int(rng.uniform(*REHEATED) * n_steps)
+            anneal(self.moves, population, path, first, n_steps, 0.0, record, rng)
+            n = int(rng.integers(1 << 62))
+            best = min(best, self._mode(n, population.values[0], n_sweeps), key=_badness)
+        return line._replace(best=best)
+
+    def _each(self, make: Callable[[int], T], n_made: int) -> list[T]:
+        made: dict[int, T] = {}
 
         def work(first: int, last: int) -> None:
             for n in range(first, last):
-                found[n] = self._mode(n, ends[n])
+                made[n] = make(n)
 
-        for_blocks(work, len(found), 1, min(self.n_threads, len(found)))
-        modes = [mode for mode in found if mode is not None]
-        return sorted(modes, key=lambda mode: -mode.log_marginal)
+        for_blocks(work, n_made, 1, min(self.n_threads, n_made))
+        return [made[n] for n in range(n_made)]
 
     def _chains(self, kind: int, share: float, n_chains: int) -> Chains:
-        urn, moves, n_steps = self.urn, self.moves, max(2, round(share * self.n_sweeps))
-        path = prior_path(urn, moves, n_steps, np.random.default_rng([self.seed, kind, SEARCH, 0]))
-        weights = np.zeros(int(urn.n_values.max()))
-        start = self.constant + log_probability_independent(urn, weights)
+        urn, moves = self.urn, self.moves
+        path, start = self._prior_path(share, np.random.default_rng([self.seed, kind, SEARCH, 0]))
         logs, ends = np.zeros(n_chains), [np.zeros(0, dtype=np.int32)] * n_chains
 
         def work(first: int, last: int) -> None:
@@ -124,32 +218,58 @@ class Searches:
         for_blocks(work, n_chains, 1, min(self.n_threads, n_chains))
         return Chains(logs, ends)
 
-    def _mode(self, n: int, end: Ints32) -> "Mode":
-        urn, rng = self.urn, np.random.default_rng([self.seed, n, SETTLING])
-        population = new_population(urn, self.moves, 1)
+    def _prior_path(self, share: float, rng: np.random.Generator) -> tuple[Path, float]:
+        """Return a path from the prior's mean, and the log-probability of the data there."""
+        path = prior_path(self.urn, self.moves, max(2, round(share * self.n_sweeps)), rng)
+        weights = np.zeros(int(self.urn.n_values.max()))
+        return path, self.constant + log_probability_independent(self.urn, weights)
+
+    def _mode(self, n: int, end: Ints32, n_sweeps: int) -> "Mode":
+        """Return the mode of a chain that ended there."""
+        rng = np.random.default_rng([self.seed, n, SETTLING])
+        population = new_population(self.urn, self.moves, 1)
         place(population, end)
         for share in (SETTLED, AVERAGED):
-            n_settling = max(1, round(share * self.n_sweeps))
+            n_settling = max(1, round(share * n_sweeps))
             mean = expected_counts(self.moves, population, 0, n_settling, rng)
-        rng = np.random.default_rng([self.seed, n, PILOT])
-        pilot = mode_path(urn, self.moves, mean, self.n_sweeps, rng)
+        return self._looked_at(n, population.values[0], mean, n_sweeps)
+
+    def _looked_at(self, n: int, end: Ints32, mean: Floats, n_sweeps: int) -> "Mode":
+        """Return the mode with these expected counts."""
+        urn, rng = self.urn, np.random.default_rng([self.seed, n, PILOT])
+        pilot = mode_path(urn, self.moves, mean, n_sweeps, rng)
         at_mode = urn._replace(alpha=urn.alpha + mean)
-        constant = self.constant + log_probability_independent(at_mode, population.scratch.weights)
+        weights = np.zeros(int(urn.n_values.max()))
+        constant = self.constant + log_probability_independent(at_mode, weights)
         labels = Relabelling.of(self.plan, urn, [mean])
         labels = labels.fitted([(0, values) for values in pilot.values], rng)
         logs = [labels.log_weight(values, 0, rng) for values in pilot.values]
         level = log_mean_of(pilot.log_weight + logs).log_mean
-        return Mode(mean, pilot, constant, constant + level)
+        return Mode(end, mean, pilot, constant, constant + level)
 
 
 @dataclass(frozen=True, eq=False)
 class Mode:
     """A mode of the posterior, and a path that begins there."""
 
+    end: Ints32  # (n_tokens,), joint values of a chain there
     mean: Floats  # (n_state,), expected counts
     pilot: Pilot
     constant: float  # Log-probability of the data where the path begins
     log_marginal: float  # by the pilot, of this mode under all labels
+
+
+class _Line(NamedTuple):
+    """Line of trials."""
+
+    mode: Mode  # with which it began
+    look: Mode  # The same, looked at as coarsely as trials are
+    best: Mode
+
+
+def _badness(mode: Mode) -> float:
+    """Sorts the most probable mode first, and as it is found among equals."""
+    return -mode.log_marginal
 
 
 def distinct(
@@ -174,11 +294,17 @@ def distinct(
     return kept, n_found, labels.fitted(ends, rng)
 
 
+def _n_long(n_modes: int) -> int:
+    """Return the particles of the long population."""
+    return max(2, n_modes // LONG_SHARE)
+
+
 def searches_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
     """Return the memory that searches take, and the modes that are looked at, without labels."""
     of_search = population_bytes(plan, N_FIRST)
-    of_mode = 8 * plan.n_state + 4 * (N_CHAINS + QUICK_EACH + 1) * plan.observed.n_tokens
-    return min(n_threads, n_modes) * of_search + n_modes * of_mode
+    of_mode = 16 * plan.n_state + 4 * (2 * N_CHAINS + QUICK_EACH + 3) * plan.observed.n_tokens
+    of_long = population_bytes(plan, _n_long(n_modes)) if n_modes else 0
+    return max(min(n_threads, n_modes) * of_search, of_long) + n_modes * of_mode
 
 
 def kept_bytes(plan: InferencePlan, n_modes: int) -> int:
