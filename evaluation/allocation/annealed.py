@@ -4,10 +4,11 @@ Tokens are independent at first, and reinforce each other more and more along a 
 (`models.allocation.annealing.path`). Annealed importance sampling (Neal 2001) with resampling (Del
 Moral, Doucet & Jasra 2006) is unbiased for the probability.
 
-Searches (`evaluation.allocation.modes`) start from the prior's mean. Where they agree, so do paths.
-Where clusters form on the way, and trap chains at random, they do not: then paths begin at the
-modes of the posterior that they found, and chains vary by nats where they varied by tens. What no
-search has found is most likely missed. With `n_modes=0` all paths begin at the prior's mean.
+Searches (`models.allocation.annealing.modes`) start from the prior's mean. Where they agree, so do
+paths. Where clusters form on the way, and trap chains at random, they do not: then paths begin at
+the modes of the posterior that they found, and chains vary by nats where they varied by tens. What
+no search has found is most likely missed. Where modes are too many to be listed, longer paths begin
+at the prior's mean, as all do with `n_modes=0`.
 
 Hidden values have no names: where the prior is flat, each allocation has K! copies with the values
 of a hidden index renamed. From the prior's mean tokens fall on all copies alike, and nothing is to
@@ -26,7 +27,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath, SearchResult
-from evaluation.allocation.modes import (
+from evaluation.allocation.simulate import draw
+from evaluation.arrays import Floats, Ints32
+from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
+from models.allocation.annealing.modes import (
     LONG,
     RESAMPLE_BELOW,
     Mode,
@@ -36,9 +40,6 @@ from evaluation.allocation.modes import (
     labels_bytes,
     searches_bytes,
 )
-from evaluation.allocation.simulate import draw
-from evaluation.arrays import Floats, Ints32
-from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
 from models.allocation.annealing.path import N_FIRST, follow, prior_path
 from models.allocation.annealing.population import (
     Path,

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from models.allocation.annealing.modes import best_allocation
 from models.allocation.cell_counts import CellCounts
 from models.allocation.inference_plan import plan_of
 from models.allocation.lda_bridge import lda_topics
@@ -51,19 +52,23 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     model : AllocationModel
-    method : {"vb", "em", "dual-em", "icm", "smc"}
+    method : {"vb", "em", "dual-em", "icm", "smc", "annealed"}
         "vb": means of q(θ) of variational Bayes. "em": the mode θ* given the counts. "icm": θ* of
         the joint mode of θ and the allocation. "dual-em": means of θ given the most probable
         allocation (Cemgil et al. 2019, table 1; see
         `models.allocation.mean_field.coordinate_ascent`). "smc": means of θ given the most probable
         allocation of a particle. Particles are not averaged: a hidden value may stand for different
-        things in two of them.
+        things in two of them. "annealed": means of θ, given the allocations of a chain at the best
+        mode of the posterior that searches find (`models.allocation.annealing.modes`).
     n_starts, n_epochs : int
-        Random starts, of which the best is kept, and epochs of each at most; not for "smc".
+        Random starts, of which the best is kept, and epochs of each at most; not for "smc". For
+        "annealed" modes that are looked at.
     tolerance : float
         An ascent ends when its objective grows by less than this share of itself.
     n_particles, n_moves : int
         For "smc": particles, and processed tokens to rejuvenate after each token.
+    n_sweeps : int
+        For "annealed": steps from independent tokens to the model.
     random_state : int, Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`.
     n_jobs : int, optional
@@ -77,7 +82,7 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         (Expected) counts over the family of each index, from which the tables are computed.
     objective_ : float
         "vb": the bound on log p(X); "em": log p(X, θ*); "dual-em": log π(S*); "icm": log p(S*, θ*);
-        "smc": the estimate of log p(X).
+        "smc": the estimate of log p(X); "annealed": that of the best mode alone.
     objective_path_ : array
         Objective after each epoch of the best ascent.
     intensity_ : float
@@ -94,6 +99,7 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
     tolerance: float = 1e-8
     n_particles: int = 1000
     n_moves: int = 0
+    n_sweeps: int = 1000
     random_state: Any = None
     n_jobs: int | None = None
 
@@ -113,6 +119,8 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         check_reachable(plan_of(self.model, observed))
         if self.method == "smc":
             self._fit_by_particles(observed)
+        elif self.method == "annealed":
+            self._fit_by_annealing(observed)
         else:
             self._climb(observed)
         self.tables_ = tables_of_counts(self.model, self.expected_counts_)
@@ -169,12 +177,26 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         best = self.sample_.allocation(self.sample_.most_probable)
         self.expected_counts_ = counts_of_allocation(self.model, best)
 
+    def _fit_by_annealing(self, observed: CellCounts) -> None:
+        allocation, n_summed, self.objective_ = best_allocation(
+            self.model,
+            observed,
+            n_modes=int(self.n_starts),
+            n_sweeps=int(self.n_sweeps),
+            seed=self.seed_,
+            n_threads=effective_n_jobs(self.n_jobs),
+        )
+        self.objective_path_ = np.array([self.objective_])
+        counts = counts_of_allocation(self.model, allocation)
+        self.expected_counts_ = {name: each / n_summed for name, each in counts.items()}
+
     def _check_settings(self) -> None:
-        methods = (*MEAN_FIELD_METHODS, "smc")
+        methods = (*MEAN_FIELD_METHODS, "smc", "annealed")
         if self.method not in methods:
             raise ValueError(f"method must be one of {methods}, found {self.method!r}")
         check_whole("n_starts", self.n_starts, 1)
         check_whole("n_epochs", self.n_epochs, 1)
+        check_whole("n_sweeps", self.n_sweeps, 1)
         check_particle_settings(self.n_particles, self.n_moves)
         check_number("tolerance", self.tolerance)
         if not 0.0 <= self.tolerance < np.inf:

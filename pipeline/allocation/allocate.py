@@ -257,6 +257,11 @@ def _check(settings: AllocateSettings) -> None:
             raise UsageError(
                 f"--{name.replace('_', '-')} must be positive and finite, found {value}"
             )
+    of_particles = [n for n in ("particles", "moves", "order") if _is_set(settings, n)]
+    if of_particles and settings.method == "annealed" and settings.factors != "smc":
+        raise UsageError(
+            f"--{of_particles[0]} is for --method smc: add that, or leave it out and have annealing"
+        )
     if settings.all_factors and settings.factors == "none":
         raise UsageError("--all-factors and --factors none do not go together: leave one out")
 
@@ -264,6 +269,11 @@ def _check(settings: AllocateSettings) -> None:
 def _check_prior(settings: AllocateSettings, graphs: Sequence[str]) -> None:
     """Refuse settings of a graph that is not scored."""
     for name in ("alpha", "eta"):
-        default = type(settings).__dataclass_fields__[name].default
-        if getattr(settings, name) != default and "lda" not in graphs:
+        if _is_set(settings, name) and "lda" not in graphs:
             raise UsageError(f"--{name} is for --graph lda; other graphs have --a: leave it out")
+
+
+def _is_set(settings: AllocateSettings, name: str) -> bool:
+    """Whether a setting is other than its default."""
+    default = type(settings).__dataclass_fields__[name].default
+    return bool(getattr(settings, name) != default)

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 LONG = 600.0  # Seconds from which a run is announced as long
 A_STEP, A_CELL, A_PRODUCT = 1e-7, 5e-7, 1e-8
 """Seconds of one core for a particle's step, a cell in an epoch, and a product in either."""
-STARTS, A_MODE = 2, 6  # Modes that chains start from; chains that search for and weigh each
+STARTS, A_MODE = 2, 10  # Modes that chains start from; chains that search for and weigh each
 A_VISIT = 3e-7  # of a token by a sweep, with its share of other moves
 EPOCHS_OF_A_START, EPOCHS_TO_THE_END = 120, 300  # Typical numbers of epochs for tables of documents
 
@@ -161,12 +161,13 @@ def check_candidates(
     most = max_memory(settings)
     n_runs = min(effective_n_jobs(settings.threads), settings.repeats)
     sampled = settings.method in BY_PARTICLES
-    n_kept = max(n_runs if sampled else 0, int(settings.factors == "smc"))
+    is_sampled = sampled or settings.method == "annealed"
+    n_kept = max(n_runs if is_sampled else 0, int(settings.factors in ("smc", "annealed")))
     n_bytes = table.counts.n_tokens * BYTES_A_TOKEN * n_kept
     if n_bytes > most:
         raise UsageError(
-            f"{table.path} counts {table.counts.n_tokens:,} tokens, each of which particles take "
-            f"in: that needs {n_bytes / 2**30:,.1f} GiB, and years; use vb for both --method and "
+            f"{table.path} counts {table.counts.n_tokens:,} tokens, each of which is "
+            f"sampled: that needs {n_bytes / 2**30:,.1f} GiB, and years; use vb for both --method and "
             "--factors, or draw some of the tokens"
         )
     for each in candidates:
@@ -177,14 +178,18 @@ def check_candidates(
                 check_memory(plan, settings.particles, n_runs, most, keep_history=keeps)
             if settings.factors == "smc":
                 check_memory(plan, settings.particles, 1, most, keep_history=True)
+            if settings.factors == "annealed":
+                n_threads = effective_n_jobs(settings.threads)
+                check_annealing_memory(plan, 1, n_threads, 1, most, settings.repeats)
             if settings.method == "annealed":
                 check_annealing_memory(
                     plan, settings.chains, n_runs, settings.repeats, most, settings.modes
                 )
         if settings.factors in BY_MODES:
             _check_joint_values(each, plan.unknown, f"--factors {' and '.join(BY_MODES)}")
-        if settings.method == "annealed":
-            _check_joint_values(each, plan.unknown, "--method annealed")
+        for setting in ("factors", "method"):
+            if getattr(settings, setting) == "annealed":
+                _check_joint_values(each, plan.unknown, f"--{setting} annealed")
         sizes = (np.prod(each.model.table_shape(name), dtype=float) for name in each.model.indices)
         needed = 16.0 * float(sum(sizes))  # tables and expected counts
         if settings.factors != "none" and needed > most:

@@ -66,12 +66,13 @@ def cached_factors(candidate: Candidate, table: CountTable, settings: AllocateSe
 
     Raises UsageError if the model's tables do not fit in memory.
     """
-    parts = {name: getattr(settings, name) for name in DEPENDS_ON}
+    names = (*DEPENDS_ON, "sweeps") if settings.factors == "annealed" else DEPENDS_ON
+    parts = {name: getattr(settings, name) for name in names}
     group = ResultCache().group("allocation-factors", data=table.hash, settings=parts)
     indices = candidate.model.indices
     tables = (f"{part}/{name}" for part in ("tables", "counts") for name in indices)
-    names = ("objective", "intensity", "objective_path", *tables)
-    arrays = group.arrays(candidate.hash, names, partial(_fitted, candidate, table, settings))
+    fields = ("objective", "intensity", "objective_path", *tables)
+    arrays = group.arrays(candidate.hash, fields, partial(_fitted, candidate, table, settings))
     header = _header_of(candidate, table, settings)
     header |= {name: arrays[name].item() for name in ("objective", "intensity")}
     return Factors.from_arrays(header, indices, arrays)
@@ -88,6 +89,7 @@ def _fitted(
             n_starts=settings.repeats,
             n_particles=settings.particles,
             n_moves=settings.moves,
+            n_sweeps=settings.sweeps,
             random_state=candidate.seed_of(settings.seed),
             n_jobs=settings.threads,
         ).fit(table.counts)

@@ -57,9 +57,9 @@ class AllocateSettings:
     alpha: float = setting(0.1, "Dirichlet prior of topics in documents", metavar="X", of=("lda",))
     eta: float = setting(0.1, "Dirichlet prior of words in topics", metavar="X", of=("lda",))
     method: str = setting(
-        "smc",
+        "annealed",
         "estimator of the log marginal likelihood",
-        choices=("smc", "annealed", "smc-adaptive", "sis", "vb", "exact"),
+        choices=("annealed", "smc", "smc-adaptive", "sis", "vb", "exact"),
     )
     particles: int = setting(200, "particles of each run", metavar="N")
     moves: int = setting(
@@ -87,12 +87,12 @@ class AllocateSettings:
         1000, "steps from independent tokens to the model", metavar="N", of=("annealed",)
     )
     repeats: int = setting(
-        10, "independent runs of each estimate; starts of vb and of factors", metavar="N"
+        10, "independent runs of each estimate; starts of vb and of factors, modes of annealed factors", metavar="N"
     )
     factors: str = setting(
         "vb",
         "method that factorises the table under the best model",
-        choices=("vb", "em", "dual-em", "icm", "smc", "none"),
+        choices=("vb", "em", "dual-em", "icm", "smc", "annealed", "none"),
     )
     all_factors: bool = setting(False, "factorise under every model, not only the best")
     top: int = setting(8, "labels shown for each hidden value", metavar="N")

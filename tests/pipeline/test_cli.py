@@ -193,7 +193,7 @@ FIRST_LINES = WITHOUT_NUMBA | {
     "infer tiny text": "reading text with en_core_web_sm",
     "reproduce bam-toy": "bam-toy at scale quick, seed 0, into reproduce/bam-toy",
     "reproduce --gather": "gathering results in reproduce",
-    "allocate counts.csv": "counts.csv: scores of models by --method smc",
+    "allocate counts.csv": "counts.csv: scores of models by --method annealed",
     "convert runs/tiny x.jsonl": "reading runs/tiny/corpus (corpus), to write x.jsonl (jsonl)",
     "cache": "/",
     "warm": "compil",

@@ -34,6 +34,9 @@ from models.allocation.annealing.population import (
 )
 from models.allocation.annealing.sweep import Moves
 from models.allocation.annealing.urn import Urn, log_probability
+from models.allocation.cell_counts import CellCounts
+from models.allocation.inference_plan import InferencePlan
+from models.allocation.tables import mixed_radix
 from models.arrays import Floats, Ints, Ints32
 
 N_STRETCHES = 20
@@ -79,6 +82,37 @@ def expected_counts(
         n_turns = min(STEPS_A_CALL, n_sweeps - turn)
         add_counts(moves, population, particle, n_turns, total, rng)
     return total / n_sweeps
+
+
+def allocation_over(
+    plan: InferencePlan,
+    moves: Moves,
+    population: Population,
+    n_sweeps: int,
+    rng: np.random.Generator,
+) -> CellCounts:
+    """Sweep the first particle at the end of a path; return its tokens over all indices of the
+    model, summed over the sweeps.
+    """
+    model, observed = plan.model, plan.observed
+    cell_of = np.repeat(np.arange(len(observed.counts)), observed.counts)
+    n_joint = int(population.urn.n_values.max())
+    nothing = np.zeros(population.counts.shape[1])
+    taken = np.zeros((n_sweeps, len(cell_of)), dtype=np.int64)
+    for turn in range(n_sweeps):
+        add_counts(moves, population, 0, 1, nothing, rng)
+        taken[turn] = cell_of * n_joint + population.values[0]
+    found, numbers = np.unique(taken, return_counts=True)
+    cell, value = found // n_joint, found % n_joint
+    columns = dict(zip(model.visible, observed.cells[cell].T, strict=True))
+    columns |= {name: np.zeros(len(cell), dtype=np.int64) for name in model.hidden}
+    for pattern, names in enumerate(plan.unknown):
+        here = plan.arrays.pattern_of[cell] == pattern
+        strides, _ = mixed_radix([model.cardinalities[name] for name in names])
+        for name, stride in zip(names, strides, strict=True):
+            columns[name][here] = value[here] // stride % model.cardinalities[name]
+    sizes = tuple(model.cardinalities[name] for name in model.indices)
+    return CellCounts(np.stack([columns[name] for name in model.indices], axis=1), numbers, sizes)
 
 
 class Pilot(NamedTuple):

@@ -3,10 +3,10 @@ import pytest
 from scipy.stats import chi2
 
 from evaluation import bracket_marginal, certify_marginal, log_marginal
-from evaluation.allocation import modes
 from evaluation.allocation.annealed import annealed
 from evaluation.allocation.exact import exact
 from evaluation.allocation.simulate import draw
+from models.allocation.annealing import modes
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.model import AllocationModel

@@ -17,7 +17,7 @@ from models.allocation.reachable import UnreachableCellError
 from models.allocation.sequence import log_allocation
 from models.lda.topics import LDATopics
 
-METHODS = ("vb", "em", "dual-em", "icm", "smc")
+METHODS = ("vb", "em", "dual-em", "icm", "smc", "annealed")
 X = np.array([[4, 3, 0, 0], [5, 2, 0, 1], [0, 0, 3, 4]])
 GRAPHS = {
     "nmf": (Model.nmf(3, 4, 2), X),

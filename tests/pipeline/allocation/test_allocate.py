@@ -19,7 +19,7 @@ from tests.pipeline.support import call, files_of, finish, flip, spawn, wait_unt
 
 X1 = "2,1,1,0\n0,0,1,2\n0,0,1,1\n"
 EXACT_X1 = (-20.227060056769, -19.810624350664, -20.093149263557, -20.345416633741)
-QUICK = ("--particles", 100, "--moves", 2, "--repeats", 4)
+QUICK = ("--method", "smc", "--particles", 100, "--moves", 2, "--repeats", 4)
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ def test_seeds_matter(place, no_pictures):
 def test_what_is_unsure_is_said_once(place, no_pictures, caplog):
     np.save(place / "many.npy", np.random.default_rng(0).integers(0, 60, (6, 6)))
     argv = ("many.npy", "--ranks", "3", "--particles", 2, "--moves", 0, "--repeats", 3)
-    argv = (*argv, "--factors", "none")
+    argv = (*argv, "--method", "smc", "--factors", "none")
     outcome = allocated(*argv, cwd=place)
     assert outcome.out.count("1 of 1 estimates are rough") == 1
     assert "more --moves, or fewer tokens" in outcome.out
@@ -380,7 +380,8 @@ def test_what_pictures_show(place):
         ("x1.csv --seed -1", 2, "--seed must be from 0"),
         ("x1.csv --max-memory 0", 2, "--max-memory must be positive"),
         ("x1.csv --factors none --all-factors", 2, "do not go together"),
-        ("x1.csv --particles 100000000", 2, "nmf, rank 1: 100,000,000 particles with"),
+        ("x1.csv --moves 5", 2, "--moves is for --method smc: add that, or leave it out"),
+        ("x1.csv --method smc --particles 100000000", 2, "nmf, rank 1: 100,000,000 particles with"),
         ("x1.csv --method vb --ranks 1,1000 --max-memory 0.00005", 2, "rank 1000: its tables"),
         ("square.npy --method exact --ranks 4 --max-memory 0.00001 --factors none", 2, "rank 4: "),
     ],

@@ -16,8 +16,8 @@ from pipeline.allocation.scores import is_significant, log_odds, recommend, rows
 from pipeline.allocation.table import format_rows, format_strongest, marginal, strongest
 from tests.pipeline.support import call, flip
 
-METHODS = ("vb", "em", "dual-em", "icm", "smc")
-QUICK = ("--particles", 50, "--moves", 2, "--repeats", 2, "--threads", 1)
+METHODS = ("vb", "em", "dual-em", "icm", "smc", "annealed")
+QUICK = ("--particles", 50, "--moves", 2, "--sweeps", 50, "--repeats", 2, "--threads", 1)
 
 
 @pytest.fixture(autouse=True)

@@ -211,11 +211,14 @@ def test_what_varies():
 @pytest.mark.parametrize(
     ("table", "text", "settings", "complaint"),
     [
-        (table_of(9, 9), "nmf", {"particles": 10**8}, "nmf, rank 1: 100,000,000 particles"),
+        (
+            *(table_of(9, 9), "nmf", {"method": "smc", "particles": 10**8}),
+            "nmf, rank 1: 100,000,000 particles",
+        ),
         (table_of(*[99] * 5), "complete", {"method": "exact"}, "tables as factors take .* GiB"),
         (
             *(table_of(9, 9, count=10**12), "nmf", {}),
-            "1,000,000,000,000 tokens, each of which particles take in",
+            "1,000,000,000,000 tokens, each of which is sampled",
         ),
         (
             *(table_of(9, 9, 9), "tucker", {"vary": "k1,k2,k3", "ranks": "2,600", "method": "vb"}),
@@ -248,7 +251,7 @@ def test_long_work_is_said_beforehand(caplog):
 
     def said(**settings):
         caplog.clear()
-        asked = AllocateSettings(threads=1, **settings)  # type: ignore[arg-type]
+        asked = AllocateSettings(threads=1, **{"method": "smc"} | settings)  # type: ignore[arg-type]
         warn_of_long_work(found, table, asked)
         return caplog.text
 
@@ -257,7 +260,7 @@ def test_long_work_is_said_beforehand(caplog):
     assert "days" in said(moves=10**5)
     assert said(moves=0, particles=100) == said(method="vb") == said(method="exact") == ""
     one, thirty = (
-        expected_seconds(found[0], table, AllocateSettings(threads=1, moves=moves))
+        expected_seconds(found[0], table, AllocateSettings(threads=1, method="smc", moves=moves))
         for moves in (0, 29)
     )
     assert thirty == pytest.approx(30 * one)

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from evaluation import bracket_marginal, log_marginal
-from evaluation.allocation import modes
 from evaluation.allocation.annealed import check_annealing_memory
 from evaluation.allocation.exact import exact
-from evaluation.allocation.modes import MAX_KEPT, WITHIN, Searches, distinct
 from evaluation.allocation.simulate import draw
+from models.allocation.annealing import modes
+from models.allocation.annealing.modes import MAX_KEPT, WITHIN, Searches, distinct
 from models.allocation.annealing.sweep import moves_of
 from models.allocation.annealing.urn import urn_of
 from models.allocation.cell_counts import CellCounts

@@ -21,6 +21,7 @@ modes together, there are too many of them to be listed, and runs take such path
 """
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,12 +29,11 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from evaluation.arrays import Floats, Ints32
-from evaluation.monte_carlo.log_mean import log_mean_of
 from models.allocation.annealing.path import (
     N_CHAINS,
     N_FIRST,
     Pilot,
+    allocation_over,
     expected_counts,
     follow,
     mode_path,
@@ -48,10 +48,14 @@ from models.allocation.annealing.population import (
     population_bytes,
 )
 from models.allocation.annealing.relabelling import Relabelling, relabelling_bytes
-from models.allocation.annealing.sweep import Moves
+from models.allocation.annealing.sweep import Moves, moves_of
 from models.allocation.annealing.token_moves import log_probability_independent
-from models.allocation.annealing.urn import Urn
-from models.allocation.inference_plan import InferencePlan
+from models.allocation.annealing.urn import Urn, urn_of
+from models.allocation.cell_counts import CellCounts
+from models.allocation.inference_plan import InferencePlan, plan_of
+from models.allocation.model import AllocationModel
+from models.allocation.sequence import log_of_counts
+from models.arrays import Floats, Ints32
 from models.parallel import for_blocks
 
 SLOW, QUICK = 2.0, 0.25  # Steps of a search, of those of a path
@@ -70,7 +74,8 @@ RESAMPLE_BELOW = 0.5  # Share of particles of a population that are effective
 MAX_KEPT = 16
 WITHIN = 8.0  # nats: modes that are further below the best one are left out
 SAME = 0.05  # Probability of another mode, from which on it is the same one
-SEARCH, PILOT, SETTLING, LONGER, HEATING = 4, 1, 6, 8, 9  # Streams of random numbers
+MAX_TOKENS = 10**7  # of all sweeps that an allocation is summed over
+SEARCH, PILOT, SETTLING, LONGER, HEATING, AVERAGING = 4, 1, 6, 8, 9, 10  # Streams of random numbers
 
 T = TypeVar("T")
 
@@ -244,8 +249,43 @@ class Searches:
         labels = Relabelling.of(self.plan, urn, [mean])
         labels = labels.fitted([(0, values) for values in pilot.values], rng)
         logs = [labels.log_weight(values, 0, rng) for values in pilot.values]
-        level = log_mean_of(pilot.log_weight + logs).log_mean
+        level = float(np.logaddexp.reduce(pilot.log_weight + logs)) - math.log(N_CHAINS)
         return Mode(end, mean, pilot, constant, constant + level)
+
+
+def best_allocation(
+    model: AllocationModel,
+    observed: CellCounts,
+    *,
+    n_modes: int,
+    n_sweeps: int,
+    seed: int,
+    n_threads: int = 1,
+) -> tuple[CellCounts, int, float]:
+    """Return the tokens of a chain at the best mode that searches find, over all indices of the
+    model and summed over sweeps; the number of sweeps; and the log-probability of that mode, or of
+    the data where searches agree.
+
+    Raises TableMemoryError if hidden indices have too many joint values to be listed.
+    """
+    plan = plan_of(model, observed)
+    urn = urn_of(plan)
+    moves, constant = moves_of(plan, urn), log_of_counts(model, observed)
+    searches = Searches(
+        plan, urn, moves, constant, n_modes, n_sweeps, seed, n_threads, lambda _: None
+    )
+    if urn.n_values.max() == 1 or searches.are_even:
+        logs = searches.slow.log_marginals
+        level = float(np.logaddexp.reduce(logs)) - math.log(len(logs))
+        end = searches.slow.best(1)[0]
+    else:
+        best = searches.modes()[0]
+        level, end = best.log_marginal, best.end
+    population = new_population(urn, moves, 1)
+    place(population, end)
+    n_averaged = max(1, min(round(AVERAGED * n_sweeps), MAX_TOKENS // max(1, observed.n_tokens)))
+    rng = np.random.default_rng([seed, 0, AVERAGING])
+    return allocation_over(plan, moves, population, n_averaged, rng), n_averaged, level
 
 
 @dataclass(frozen=True, eq=False)
