@@ -15,7 +15,7 @@ from corpora.content_hash import content_hash, of_array
 from evaluation.allocation.annealed import check_annealing_memory
 from evaluation.allocation.exact import MarginalCostError
 from models.allocation.cliques import TableMemoryError
-from models.allocation.inference_plan import plan_of
+from models.allocation.inference_plan import InferencePlan, plan_of
 from models.allocation.joint_values import MAX_JOINT_VALUES
 from models.allocation.model import AllocationModel
 from models.allocation.particles.state import check_memory
@@ -160,34 +160,22 @@ def check_candidates(
     """
     most = max_memory(settings)
     n_runs = min(effective_n_jobs(settings.threads), settings.repeats)
-    sampled = settings.method in BY_PARTICLES
-    is_sampled = sampled or settings.method == "annealed"
+    is_sampled = settings.method in (*BY_PARTICLES, "annealed")
     n_kept = max(n_runs if is_sampled else 0, int(settings.factors in ("smc", "annealed")))
     n_bytes = table.counts.n_tokens * BYTES_A_TOKEN * n_kept
     if n_bytes > most:
         raise UsageError(
-            f"{table.path} counts {table.counts.n_tokens:,} tokens, each of which is "
-            f"sampled: that needs {n_bytes / 2**30:,.1f} GiB, and years; use vb for both --method and "
-            "--factors, or draw some of the tokens"
+            f"{table.path} counts {table.counts.n_tokens:,} tokens, each of which is sampled: that "
+            f"needs {n_bytes / 2**30:,.1f} GiB, and years; use vb for both --method and --factors, "
+            "or draw some of the tokens"
         )
     for each in candidates:
         with refused_by_name(each, " (--max-memory, --particles)"):
             plan = plan_of(each.model, table.counts)
-            if sampled:
-                keeps = settings.moves > 0
-                check_memory(plan, settings.particles, n_runs, most, keep_history=keeps)
-            if settings.factors == "smc":
-                check_memory(plan, settings.particles, 1, most, keep_history=True)
-            if settings.factors == "annealed":
-                n_threads = effective_n_jobs(settings.threads)
-                check_annealing_memory(plan, 1, n_threads, 1, most, settings.repeats)
-            if settings.method == "annealed":
-                check_annealing_memory(
-                    plan, settings.chains, n_runs, settings.repeats, most, settings.modes
-                )
+            _check_samples(plan, n_runs, settings)
         if settings.factors in BY_MODES:
             _check_joint_values(each, plan.unknown, f"--factors {' and '.join(BY_MODES)}")
-        for setting in ("factors", "method"):
+        for setting in ("method", "factors"):
             if getattr(settings, setting) == "annealed":
                 _check_joint_values(each, plan.unknown, f"--{setting} annealed")
         sizes = (np.prod(each.model.table_shape(name), dtype=float) for name in each.model.indices)
@@ -197,6 +185,21 @@ def check_candidates(
                 f"{each.name}: its tables as factors take {needed / 2**30:,.1f} GiB, more than "
                 f"--max-memory, {settings.max_memory:g}: a lower rank, or --factors none"
             )
+
+
+def _check_samples(plan: InferencePlan, n_runs: int, settings: AllocateSettings) -> None:
+    """Raise TableMemoryError if particles or chains take more than `--max-memory`."""
+    most = max_memory(settings)
+    if settings.method in BY_PARTICLES:
+        check_memory(plan, settings.particles, n_runs, most, keep_history=settings.moves > 0)
+    if settings.method == "annealed":
+        of_runs = settings.repeats, most, settings.modes
+        check_annealing_memory(plan, settings.chains, n_runs, *of_runs)
+    if settings.factors == "smc":
+        check_memory(plan, settings.particles, 1, most, keep_history=True)
+    if settings.factors == "annealed":
+        n_threads = effective_n_jobs(settings.threads)
+        check_annealing_memory(plan, 1, n_threads, 1, most, settings.repeats)
 
 
 @contextmanager

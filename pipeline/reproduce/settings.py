@@ -10,9 +10,8 @@ ALL_TAKE = "quick takes more than a quarter of an hour of one core, full many ho
 ALDEBAKEL_EXPERIMENTS = ("aldebakel-trainers", "aldebakel-topics")
 L2R_EXPERIMENTS = ("l2r-kl", "l2r-convergence")
 LETTER_EXPERIMENTS = ("bam-letters", "bam-decompositions")
-ANNEALED_EXPERIMENTS = ("bam-parafac", "bam-abalone", "bam-letters")
-MOVES_EXPERIMENTS = (*ANNEALED_EXPERIMENTS, "bam-decompositions")
-PARTICLE_EXPERIMENTS = ("bam-toy", *MOVES_EXPERIMENTS)
+ANNEALED_EXPERIMENTS = ("bam-parafac", "bam-abalone", "bam-letters", "bam-decompositions")
+PARTICLE_EXPERIMENTS = ("bam-toy", *ANNEALED_EXPERIMENTS)
 """Experiments that score allocation models by particles."""
 PERPLEXITY_EXPERIMENTS = ("lpmrf-classic3", "lpmrf-wikipedia")
 FIELD_EXPERIMENTS = (*PERPLEXITY_EXPERIMENTS, "lpmrf-dependencies")
@@ -112,7 +111,8 @@ class ReproduceSettings:
         *(*ALDEBAKEL_EXPERIMENTS, *PARTICLE_EXPERIMENTS),
     )
     moves: int | None = _number(
-        "tokens resampled after each, in the runs of particles that have moves", *MOVES_EXPERIMENTS
+        "tokens resampled after each, in the runs of particles that have moves",
+        *ANNEALED_EXPERIMENTS,
     )
     sweeps: int | None = _number(
         "sweeps of each annealed chain; by default 1,000, or fewer", *ANNEALED_EXPERIMENTS

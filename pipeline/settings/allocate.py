@@ -87,7 +87,9 @@ class AllocateSettings:
         1000, "steps from independent tokens to the model", metavar="N", of=("annealed",)
     )
     repeats: int = setting(
-        10, "independent runs of each estimate; starts of vb and of factors, modes of annealed factors", metavar="N"
+        10,
+        "independent runs of each estimate; starts of vb and of factors, modes of annealed factors",
+        metavar="N",
     )
     factors: str = setting(
         "vb",

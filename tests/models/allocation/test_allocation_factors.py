@@ -30,7 +30,7 @@ GRAPHS = {
 
 def factors(name, method, **settings):
     model, counts = GRAPHS[name]
-    settings = {"n_particles": 60, "random_state": 3, "n_starts": 3, **settings}
+    settings = {"n_particles": 60, "n_sweeps": 60, "random_state": 3, "n_starts": 3, **settings}
     return AllocationFactors(model, method, **settings).fit(counts)
 
 
@@ -97,6 +97,7 @@ def test_blocks_are_found_again():
     counts = np.random.default_rng(2).poisson(9 * block + 0.5)
     for method in METHODS:
         model, settings = Model.nmf(10, 10, 2, a=4.0), {"random_state": 1, "n_particles": 200}
+        settings |= {"n_sweeps": 100}
         fitted = AllocationFactors(model, method, **settings).fit(counts)
         mass = fitted.tables_["i"][:, :5].sum(axis=1)
         assert mass.min() < 0.15, method

@@ -141,7 +141,7 @@ PICTURES = {
     "bam-abalone": (2, 5),
     "bam-abalone-ages": (3, 0),
     "bam-letters": (2, 8),
-    "bam-decompositions": (3, 5),
+    "bam-decompositions": (3, 6),
 }
 """Panels of each picture, and entries in the legend of the first."""
 SCORED = {NAMES[method] for method in SCORING}
@@ -369,7 +369,7 @@ SETTINGS_OF = {
     "bam-parafac": _ANNEALED,
     "bam-abalone": {"--table", *_ANNEALED},
     "bam-letters": {"--table", *_ANNEALED},
-    "bam-decompositions": {"--table", *_PARTICLES},
+    "bam-decompositions": {"--table", *_ANNEALED},
     "lpmrf-classic3": _PERPLEXITY,
     "lpmrf-wikipedia": {*_PERPLEXITY, "--words", "--documents"},
     "lpmrf-dependencies": {"--counts", "--vocabulary", "--penalty", "--length-scale"},

@@ -40,7 +40,7 @@ def test_scales():
         ("bam-abalone", 2, "needs --table FILE, the abalone data of the UCI repository: https://"),
         ("bam-toy --moves 3", 2, "--moves is for bam-parafac or"),
         ("bam-letters --moves 0", 2, "--moves must be at least 1"),
-        ("bam-decompositions --sweeps 3", 2, "--sweeps is for bam-parafac or"),
+        ("bam-toy --sweeps 3", 2, "--sweeps is for bam-parafac or"),
         ("bam-abalone --table nowhere.csv", 3, "nowhere.csv"),
         ("bam-letters --table nowhere.csv", 3, "nowhere.csv"),
         ("bam-letters --particles 1", 2, "--particles must be at least 2"),
