@@ -28,9 +28,12 @@ QUICK = ("nmf, K=3", "symmetric nmf", "tucker")
 
 @pytest.fixture
 def always_from_modes(monkeypatch):
-    """Start from modes also where searches agree, as on small tables, or a long one says more."""
+    """Start from modes also where searches agree, as on small tables, or a long one says more; from
+    those of the searches, which are no better when reheated.
+    """
     monkeypatch.setattr(modes, "EVEN", 0.0)
     monkeypatch.setattr(modes.Searches, "long", modes.Chains(np.array([-np.inf]), []))
+    monkeypatch.setattr(modes.Searches, "_reheated", lambda _, found: found)
 
 
 pytestmark = pytest.mark.usefixtures("always_from_modes")
@@ -103,7 +106,7 @@ def test_chains_back_have_the_reciprocal_as_their_mean(n_modes):
 def test_a_certificate_closes_with_more_sweeps():
     model = AllocationModel.nmf(6, 6, 3, 4.0)
     short, long = (
-        [certify_marginal(model, 80, n_sweeps=n, n_repeats=8, random_state=s) for s in range(2, 6)]
+        [certify_marginal(model, 80, n_sweeps=n, n_repeats=8, random_state=s) for s in range(2, 5)]
         for n in (10, 200)
     )
     widths = np.array([[each.width for each in found] for found in (short, long)])
