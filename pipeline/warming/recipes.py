@@ -17,6 +17,7 @@ from evaluation import certify, log_likelihood, log_marginal, topic_distances
 from evaluation.allocation.log_marginal import MARGINAL_METHODS
 from evaluation.family import Scoring
 from evaluation.methods import SCORINGS, scoring_of
+from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.model import AllocationModel
 from models.families import FAMILIES
 from models.family import Trainer, TrainerSpec
@@ -124,6 +125,8 @@ def score_table(method: str) -> None:
         log_marginal(
             model, np.eye(3), method, n_particles=4, n_repeats=2, n_moves=n_moves, random_state=0
         )
+    if method == "annealed":
+        AllocationFactors(model, method, n_starts=1, n_sweeps=2, random_state=0).fit(np.eye(3))
 
 
 def tag() -> None:
