@@ -180,7 +180,8 @@ def check_annealing_memory(
     if needed > max_memory:
         raise TableMemoryError(
             f"{n_particles:,} particles in {n_threads} threads need {needed / 2**20:,.0f} MiB, "
-            f"more than max_memory, {max_memory / 2**20:,.0f} MiB: take fewer particles or threads"
+            f"more than max_memory, {max_memory / 2**20:,.0f} MiB: take fewer particles, modes or "
+            "threads"
         )
 
 

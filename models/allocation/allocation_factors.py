@@ -82,7 +82,8 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         (Expected) counts over the family of each index, from which the tables are computed.
     objective_ : float
         "vb": the bound on log p(X); "em": log p(X, θ*); "dual-em": log π(S*); "icm": log p(S*, θ*);
-        "smc": the estimate of log p(X); "annealed": that of the best mode alone.
+        "smc": the estimate of log p(X); "annealed": that of the best mode alone, the
+        highest of several.
     objective_path_ : array
         Objective after each epoch of the best ascent.
     intensity_ : float

@@ -28,6 +28,7 @@ from evaluation.allocation.log_marginal import log_marginal
 from evaluation.allocation.marginal_estimate import MarginalEstimate, TimedMarginal, timed
 from models.allocation.cell_counts import MISSING, CellCounts
 from pipeline.allocation.candidates import (
+    BY_PARTICLES,
     Candidate,
     candidates_of,
     check_candidates,
@@ -50,6 +51,8 @@ from pipeline.progress import Progress
 from pipeline.setting_sources import check_least, check_seed
 from pipeline.settings import AllocateSettings
 
+logger = logging.getLogger(__name__)
+
 __all__ = ["allocate", "print_allocation"]
 
 DEPENDS_ON = ("method", "particles", "moves", "order", "repeats", "seed")
@@ -63,6 +66,7 @@ def allocate(settings: AllocateSettings, file: str) -> dict[str, Any]:
     into memory; CorpusFormatError if the file is not what its name says, or holds what is no count.
     """
     _check(settings)
+    _warn_of_unused(settings)
     axes = tuple(name.strip() for name in settings.axes.split(",") if name.strip())
     table = read_table(file, settings.layout, axes)
     default = "nmf" if len(table.axes) == 2 else "cp"
@@ -257,11 +261,6 @@ def _check(settings: AllocateSettings) -> None:
             raise UsageError(
                 f"--{name.replace('_', '-')} must be positive and finite, found {value}"
             )
-    of_particles = [n for n in ("particles", "moves", "order") if _is_set(settings, n)]
-    if of_particles and settings.method == "annealed" and settings.factors != "smc":
-        raise UsageError(
-            f"--{of_particles[0]} is for --method smc: add that, or leave it out and have annealing"
-        )
     if settings.all_factors and settings.factors == "none":
         raise UsageError("--all-factors and --factors none do not go together: leave one out")
 
@@ -271,6 +270,23 @@ def _check_prior(settings: AllocateSettings, graphs: Sequence[str]) -> None:
     for name in ("alpha", "eta"):
         if _is_set(settings, name) and "lda" not in graphs:
             raise UsageError(f"--{name} is for --graph lda; other graphs have --a: leave it out")
+
+
+def _warn_of_unused(settings: AllocateSettings) -> None:
+    """Name settings, given or from a file or the environment, that nothing asked for takes."""
+    by_particles = "--method smc, smc-adaptive or sis"
+    method, both = {settings.method}, {settings.method, settings.factors}
+    for name, methods, owners in (
+        ("order", method, by_particles),
+        ("particles", both, f"{by_particles}, or --factors smc"),
+        ("moves", both, f"{by_particles}, or --factors smc"),
+        ("chains", method, "--method annealed"),
+        ("modes", method, "--method annealed"),
+        ("sweeps", both, "--method or --factors annealed"),
+    ):
+        takers = {"annealed"} if owners.endswith("annealed") else set(BY_PARTICLES)
+        if _is_set(settings, name) and takers.isdisjoint(methods):
+            logger.warning("--%s has no effect here: it is for %s", name, owners)
 
 
 def _is_set(settings: AllocateSettings, name: str) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from corpora.content_hash import content_hash, of_array
 from evaluation.allocation.annealed import check_annealing_memory
 from evaluation.allocation.exact import MarginalCostError
+from models.allocation.annealing.modes import check_search_memory
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import InferencePlan, plan_of
 from models.allocation.joint_values import MAX_JOINT_VALUES
@@ -33,7 +34,8 @@ logger = logging.getLogger(__name__)
 LONG = 600.0  # Seconds from which a run is announced as long
 A_STEP, A_CELL, A_PRODUCT = 1e-7, 5e-7, 1e-8
 """Seconds of one core for a particle's step, a cell in an epoch, and a product in either."""
-STARTS, A_MODE = 2, 10  # Modes that chains start from; chains that search for and weigh each
+STARTS = 2  # Modes that chains start from
+A_MODE, A_LINE = 12, 0.1  # Chains that search for and weigh a mode; trials, for each other mode
 A_VISIT = 3e-7  # of a token by a sweep, with its share of other moves
 EPOCHS_OF_A_START, EPOCHS_TO_THE_END = 120, 300  # Typical numbers of epochs for tables of documents
 
@@ -170,9 +172,9 @@ def check_candidates(
             "or draw some of the tokens"
         )
     for each in candidates:
-        with refused_by_name(each, " (--max-memory, --particles)"):
+        with refused_by_name(each):
             plan = plan_of(each.model, table.counts)
-            _check_samples(plan, n_runs, settings)
+        _check_samples(each, plan, n_runs, settings)
         if settings.factors in BY_MODES:
             _check_joint_values(each, plan.unknown, f"--factors {' and '.join(BY_MODES)}")
         for setting in ("method", "factors"):
@@ -187,19 +189,24 @@ def check_candidates(
             )
 
 
-def _check_samples(plan: InferencePlan, n_runs: int, settings: AllocateSettings) -> None:
-    """Raise TableMemoryError if particles or chains take more than `--max-memory`."""
-    most = max_memory(settings)
-    if settings.method in BY_PARTICLES:
-        check_memory(plan, settings.particles, n_runs, most, keep_history=settings.moves > 0)
-    if settings.method == "annealed":
-        of_runs = settings.repeats, most, settings.modes
-        check_annealing_memory(plan, settings.chains, n_runs, *of_runs)
-    if settings.factors == "smc":
-        check_memory(plan, settings.particles, 1, most, keep_history=True)
-    if settings.factors == "annealed":
-        n_threads = effective_n_jobs(settings.threads)
-        check_annealing_memory(plan, 1, n_threads, 1, most, settings.repeats)
+def _check_samples(
+    candidate: Candidate, plan: InferencePlan, n_runs: int, settings: AllocateSettings
+) -> None:
+    """Raise UsageError if particles or chains take more than `--max-memory`."""
+    most, n_threads = max_memory(settings), effective_n_jobs(settings.threads)
+    with refused_by_name(candidate, " (--max-memory, --particles)"):
+        if settings.method in BY_PARTICLES:
+            check_memory(plan, settings.particles, n_runs, most, keep_history=settings.moves > 0)
+        if settings.factors == "smc":
+            check_memory(plan, settings.particles, 1, most, keep_history=True)
+    with refused_by_name(candidate, " (--max-memory, --chains, --modes, --threads)"):
+        if settings.method == "annealed":
+            n_used = min(n_threads, max(settings.repeats, settings.modes))
+            of_runs = settings.repeats, most, settings.modes
+            check_annealing_memory(plan, settings.chains, n_used, *of_runs)
+    with refused_by_name(candidate, " (--max-memory, --repeats, --threads)"):
+        if settings.factors == "annealed":
+            check_search_memory(plan, settings.repeats, n_threads, most)
 
 
 @contextmanager
@@ -257,6 +264,10 @@ def warn_of_long_work(
 ) -> None:
     """Log the expected time, if it is more than ten minutes."""
     seconds = sum(expected_seconds(each, table, settings) for each in candidates)
+    if settings.factors == "annealed" and candidates:
+        visits = settings.sweeps * _chains_of_searches(settings.repeats) * table.counts.n_tokens
+        n_factorised = len(candidates) if settings.all_factors else 1
+        seconds += n_factorised * visits * A_VISIT / effective_n_jobs(settings.threads)
     if seconds > LONG:
         more = ", --sweeps" if settings.method == "annealed" else ", --moves"
         or_other = "" if settings.method == "vb" else f"{more}, or --method vb"
@@ -277,10 +288,9 @@ def expected_seconds(candidate: Candidate, table: CountTable, settings: Allocate
         steps = table.counts.n_tokens * (1.0 + settings.moves) * settings.particles
         return steps * settings.repeats * (A_STEP + A_PRODUCT * n_products) / n_threads
     if settings.method == "annealed":
-        chains = settings.chains * settings.repeats
+        chains = float(settings.chains * settings.repeats)
         if settings.modes:
-            chains *= STARTS
-            chains += settings.modes * A_MODE
+            chains = STARTS * chains + _chains_of_searches(settings.modes)
         visits = settings.sweeps * chains * table.counts.n_tokens
         return visits * (A_VISIT + A_PRODUCT * n_products) / n_threads
     if settings.method == "vb":
@@ -288,6 +298,11 @@ def expected_seconds(candidate: Candidate, table: CountTable, settings: Allocate
         n_cells = len(table.counts.counts)
         return epochs * n_cells * (A_CELL + A_PRODUCT * n_products) / n_threads
     return 0.0
+
+
+def _chains_of_searches(n_modes: int) -> float:
+    """Return the chains that take as long as searches for so many modes."""
+    return n_modes * (A_MODE + A_LINE * n_modes * max(1.0, math.log2(max(1, n_modes)) - 2.0))
 
 
 def _about(seconds: float) -> str:

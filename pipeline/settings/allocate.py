@@ -61,7 +61,9 @@ class AllocateSettings:
         "estimator of the log marginal likelihood",
         choices=("annealed", "smc", "smc-adaptive", "sis", "vb", "exact"),
     )
-    particles: int = setting(200, "particles of each run", metavar="N")
+    particles: int = setting(
+        200, "particles of each run", metavar="N", of=("smc", "smc-adaptive", "sis")
+    )
     moves: int = setting(
         30,
         "rejuvenation moves after each token: earlier tokens that are resampled; 0 as published",

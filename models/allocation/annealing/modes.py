@@ -52,8 +52,10 @@ from models.allocation.annealing.sweep import Moves, moves_of
 from models.allocation.annealing.token_moves import log_probability_independent
 from models.allocation.annealing.urn import Urn, urn_of
 from models.allocation.cell_counts import CellCounts
+from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import InferencePlan, plan_of
 from models.allocation.model import AllocationModel
+from models.allocation.particles.runs import MAX_MEMORY
 from models.allocation.sequence import log_of_counts
 from models.arrays import Floats, Ints32
 from models.parallel import for_blocks
@@ -61,7 +63,7 @@ from models.parallel import for_blocks
 SLOW, QUICK = 2.0, 0.25  # Steps of a search, of those of a path
 QUICK_EACH = 4  # Quick searches for each slow one
 LONG = 8.0  # Steps of the long population, of those of a path
-LONG_SHARE = 4  # Slow searches for each of its particles: as much work as these
+LONG_SHARE = 4  # Slow searches for each of its particles, at least two: as much work, from 8 on
 HEATED_SHARE = 4  # Modes that are looked at for each that is reheated
 FEWEST_LINES = 2  # Lines of reheating that go on to the last round
 REHEATED = (0.2, 0.95)  # Steps of the path that chains go back to, between these shares of all
@@ -69,12 +71,12 @@ COARSE = 0.2  # Steps by which modes are looked at while they are reheated, of t
 EVEN = 1.0  # nats: standard deviation of slow searches below which the path from the prior will do
 FEWEST = 4  # Slow searches from which on that is told
 SETTLED = 1.0  # Sweeps until an allocation has settled, of the steps of a path
+MOST_AVERAGED = 100  # Sweeps that an allocation is summed over, at most
 AVERAGED = 0.1  # Sweeps that expected counts are the average of
 RESAMPLE_BELOW = 0.5  # Share of particles of a population that are effective
 MAX_KEPT = 16
 WITHIN = 8.0  # nats: modes that are further below the best one are left out
 SAME = 0.05  # Probability of another mode, from which on it is the same one
-MAX_TOKENS = 10**7  # of all sweeps that an allocation is summed over
 SEARCH, PILOT, SETTLING, LONGER, HEATING, AVERAGING = 4, 1, 6, 8, 9, 10  # Streams of random numbers
 
 T = TypeVar("T")
@@ -266,15 +268,17 @@ def best_allocation(
     model and summed over sweeps; the number of sweeps; and the log-probability of that mode, or of
     the data where searches agree.
 
-    Raises TableMemoryError if hidden indices have too many joint values to be listed.
+    Raises TableMemoryError if searches take more than `MAX_MEMORY` bytes, or hidden indices have
+    too many joint values to be listed.
     """
     plan = plan_of(model, observed)
+    check_search_memory(plan, n_modes, n_threads, MAX_MEMORY)
     urn = urn_of(plan)
     moves, constant = moves_of(plan, urn), log_of_counts(model, observed)
     searches = Searches(
         plan, urn, moves, constant, n_modes, n_sweeps, seed, n_threads, lambda _: None
     )
-    if urn.n_values.max() == 1 or searches.are_even:
+    if urn.n_values.max() == 1 or not observed.n_tokens or searches.are_even:
         logs = searches.slow.log_marginals
         level = float(np.logaddexp.reduce(logs)) - math.log(len(logs))
         end = searches.slow.best(1)[0]
@@ -283,7 +287,7 @@ def best_allocation(
         level, end = best.log_marginal, best.end
     population = new_population(urn, moves, 1)
     place(population, end)
-    n_averaged = max(1, min(round(AVERAGED * n_sweeps), MAX_TOKENS // max(1, observed.n_tokens)))
+    n_averaged = min(MOST_AVERAGED, max(1, round(AVERAGED * n_sweeps)))
     rng = np.random.default_rng([seed, 0, AVERAGING])
     return allocation_over(plan, moves, population, n_averaged, rng), n_averaged, level
 
@@ -345,6 +349,27 @@ def searches_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
     of_mode = 16 * plan.n_state + 4 * (2 * N_CHAINS + QUICK_EACH + 3) * plan.observed.n_tokens
     of_long = population_bytes(plan, _n_long(n_modes)) if n_modes else 0
     return max(min(n_threads, n_modes) * of_search, of_long) + n_modes * of_mode
+
+
+def check_search_memory(plan: InferencePlan, n_modes: int, n_threads: int, max_memory: int) -> None:
+    """Raise TableMemoryError if searches, and the tokens of a chain, take more than `max_memory`
+    bytes.
+    """
+    needed = max(population_bytes(plan, N_FIRST), searches_bytes(plan, n_modes, n_threads))
+    needed += labels_bytes(plan, n_modes, n_threads)
+    needed += 64 * plan.observed.n_tokens + 48 * _most_entries(plan)
+    if needed > max_memory:
+        raise TableMemoryError(
+            f"searches for {n_modes:,} modes in {n_threads} threads need {needed / 2**20:,.0f} "
+            f"MiB, more than {max_memory / 2**20:,.0f} MiB: take fewer modes or threads"
+        )
+
+
+def _most_entries(plan: InferencePlan) -> int:
+    """Return the most entries that an allocation, summed over sweeps, can have."""
+    sizes, n_tokens = plan.model.cardinalities, plan.observed.n_tokens
+    n_joint = max((math.prod(sizes[name] for name in each) for each in plan.unknown), default=1)
+    return min(len(plan.observed.counts) * n_joint, n_tokens * MOST_AVERAGED)
 
 
 def kept_bytes(plan: InferencePlan, n_modes: int) -> int:

@@ -80,7 +80,7 @@ def expected_counts(
     total = np.zeros(population.counts.shape[1])
     for turn in range(0, n_sweeps, STEPS_A_CALL):
         n_turns = min(STEPS_A_CALL, n_sweeps - turn)
-        add_counts(moves, population, particle, n_turns, total, rng)
+        add_counts(moves, population, particle, 0, n_turns, total, rng)
     return total / n_sweeps
 
 
@@ -98,11 +98,12 @@ def allocation_over(
     cell_of = np.repeat(np.arange(len(observed.counts)), observed.counts)
     n_joint = int(population.urn.n_values.max())
     nothing = np.zeros(population.counts.shape[1])
-    taken = np.zeros((n_sweeps, len(cell_of)), dtype=np.int64)
+    found, numbers = np.zeros((2, 0), dtype=np.int64)
     for turn in range(n_sweeps):
-        add_counts(moves, population, 0, 1, nothing, rng)
-        taken[turn] = cell_of * n_joint + population.values[0]
-    found, numbers = np.unique(taken, return_counts=True)
+        add_counts(moves, population, 0, turn, 1, nothing, rng)
+        here, of_sweep = np.unique(cell_of * n_joint + population.values[0], return_counts=True)
+        found, at = np.unique(np.concatenate([found, here]), return_inverse=True)
+        numbers = np.bincount(at, np.concatenate([numbers, of_sweep])).astype(np.int64)
     cell, value = found // n_joint, found % n_joint
     columns = dict(zip(model.visible, observed.cells[cell].T, strict=True))
     columns |= {name: np.zeros(len(cell), dtype=np.int64) for name in model.hidden}

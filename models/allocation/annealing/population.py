@@ -202,13 +202,16 @@ def add_counts(
     moves: Moves,
     population: Population,
     particle: int,
+    first: int,
     n_sweeps: int,
     total: Floats,
     rng: np.random.Generator,
 ) -> None:
-    """Sweep a particle at full reinforcement, and add its counts after each sweep to `total`."""
+    """Sweep a particle at full reinforcement, from the turn `first` on, and add its counts after
+    each sweep to `total`.
+    """
     counts, values = population.counts[particle], population.values[particle]
-    for turn in range(n_sweeps):
+    for turn in range(first, first + n_sweeps):
         sweep(population.urn, moves, population.scratch, counts, values, 1.0, turn, False, rng)
         for entry in range(total.shape[0]):
             total[entry] += counts[entry]

@@ -196,7 +196,8 @@ def relabelling_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
     n_joint = max((math.prod(sizes[name] for name in each) for each in plan.unknown), default=1)
     of_mode = 8 * sum(sizes[name] for name in plan.model.hidden) * n_cells
     block = 24 * min(MAX_BLOCK, n_cells * n_joint)
-    of_thread = 3 * of_mode + block + 64 * plan.observed.n_tokens
+    most = max((sizes[name] for name in plan.model.hidden), default=1)
+    of_thread = 3 * of_mode + block + 64 * plan.observed.n_tokens + 16 * (n_modes + 1) * most**2
     return n_modes * of_mode + n_threads * of_thread
 
 

@@ -31,7 +31,6 @@ from pipeline.reproduce.cemgil2019.scores import (
     WITH_MOVES,
     Budget,
     budget_of,
-    in_words,
 )
 from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
@@ -302,9 +301,11 @@ def _tables(result: Any) -> list[Table]:
     )
     note = (
         f"Letter pairs of {result['source']}. Means ± standard errors of {result['repeats']} runs; "
-        "of SMC the most probable particle of a run, of annealing the mean of a chain at the best "
-        "mode. "
-        f"{in_words(result)} {PEERS[0]}: alternating projected gradients (Lin 2007); {PEERS[1]}: "
+        f"of {SMC} the most probable of {result['particles']:,} particles, or with moves of "
+        f"{result['particles_with_moves']:,}, {result['moves']} tokens resampled after each; of "
+        f"{ANNEALING} the mean of a chain at the best of {result.get('modes', 0)} modes, about "
+        f"{result.get('sweeps', 0):,} sweeps; of {VB} the best of {result['starts']} starts. "
+        f"{PEERS[0]}: alternating projected gradients (Lin 2007); {PEERS[1]}: "
         "coordinate descent of scikit-learn, which minimises the same loss. Sparsity: Hoyer's, "
         "mean of both factors, the columns of W scaled to sum to 1; unscaled: of factors as they "
         "come. Impossible: mean number of tokens in cells that are expected to be empty, for which "

@@ -166,6 +166,20 @@ def test_missing_values_are_allocated_too():
         assert fitted.expected_counts_["j"][:, 3].sum() >= 3.0 - 1e-12
 
 
+@pytest.mark.parametrize("n_starts", [1, 5])
+def test_annealed_tables_of_no_tokens_are_the_prior(n_starts):
+    model = Model.nmf(3, 4, 2)
+    fitted = AllocationFactors(model, "annealed", n_starts=n_starts, n_sweeps=2, random_state=0)
+    fitted.fit(np.zeros((3, 4), dtype=int))
+    assert_allclose(fitted.tables_["j"], 0.25)
+
+
+def test_annealed_tables_that_do_not_fit_are_refused():
+    model = Model.nmf(3, 3, 10**6)
+    with pytest.raises(TableMemoryError, match="take fewer modes or threads"):
+        AllocationFactors(model, "annealed", n_starts=1).fit(np.eye(3, dtype=int))
+
+
 def test_what_is_refused(monkeypatch):
     for settings, error, words in (
         ({"method": "gibbs"}, ValueError, "method must be one of"),

@@ -195,6 +195,21 @@ def test_what_is_unsure_is_said_once(place, no_pictures, caplog):
     assert caplog.text.count("standard deviation") == 1
 
 
+def test_settings_that_have_no_effect_are_named(place, no_pictures):
+    argv = ("x1.csv", "--ranks", "1", "--repeats", 2)
+    for more, unused in (
+        (("--moves", 5, "--particles", 9), ["particles", "moves"]),
+        (("--moves", 5, "--order", "sorted", "--factors", "smc"), ["order"]),
+        (("--method", "smc", "--sweeps", 9, "--modes", 2), ["modes", "sweeps"]),
+        (("--method", "smc", "--sweeps", 9, "--factors", "annealed"), []),
+        (("--chains", 2, "--modes", 2, "--sweeps", 9), []),
+    ):
+        said = allocated(*argv, *more, cwd=place).err
+        assert [line.split()[0] for line in said.splitlines() if "no effect" in line] == [
+            f"--{name}" for name in unused
+        ]
+
+
 def test_settings_of_a_file(place, no_pictures):
     (place / "pipeline.toml").write_text(
         '[allocate]\nmethod = "sis"\nparticles = 30\nmoves = 1\nrepeats = 3\norder = "sorted"\n'
@@ -380,7 +395,6 @@ def test_what_pictures_show(place):
         ("x1.csv --seed -1", 2, "--seed must be from 0"),
         ("x1.csv --max-memory 0", 2, "--max-memory must be positive"),
         ("x1.csv --factors none --all-factors", 2, "do not go together"),
-        ("x1.csv --moves 5", 2, "--moves is for --method smc: add that, or leave it out"),
         ("x1.csv --method smc --particles 100000000", 2, "nmf, rank 1: 100,000,000 particles with"),
         ("x1.csv --method vb --ranks 1,1000 --max-memory 0.00005", 2, "rank 1000: its tables"),
         ("square.npy --method exact --ranks 4 --max-memory 0.00001 --factors none", 2, "rank 4: "),
