@@ -17,7 +17,8 @@ from evaluation import certify, log_likelihood, log_marginal, topic_distances
 from evaluation.allocation.log_marginal import MARGINAL_METHODS
 from evaluation.family import Scoring
 from evaluation.methods import SCORINGS, scoring_of
-from models.allocation.allocation_factors import AllocationFactors
+from models.allocation.annealing.modes import best_allocation
+from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.families import FAMILIES
 from models.family import Trainer, TrainerSpec
@@ -126,7 +127,8 @@ def score_table(method: str) -> None:
             model, np.eye(3), method, n_particles=4, n_repeats=2, n_moves=n_moves, random_state=0
         )
     if method == "annealed":
-        AllocationFactors(model, method, n_starts=1, n_sweeps=2, random_state=0).fit(np.eye(3))
+        counts = CellCounts.of(np.eye(3), model)
+        best_allocation(model, counts, n_modes=1, n_sweeps=2, seed=0)
 
 
 def tag() -> None:

@@ -31,7 +31,7 @@ from pipeline.reproduce.cemgil2019.decompositions import (
 )
 from tests.pipeline.reproduce.support import places
 
-SMALL = FactorBudget(30, 2, 2, 5, rank=2)
+SMALL = FactorBudget(30, 2, 2, 5, n_modes=2, n_sweeps=20, rank=2)
 
 
 def blocks(seed=0, shape=(8, 6)):
