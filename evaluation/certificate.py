@@ -15,7 +15,7 @@ from scipy import sparse
 
 from evaluation.arrays import Floats
 from evaluation.document_blocks import DocumentBlock
-from evaluation.estimate import LikelihoodEstimate
+from evaluation.estimate import LikelihoodEstimate, allowed_errors
 from evaluation.lda.annealed import (
     BOUND_CHAINS,
     BOUND_TEMPERATURES,
@@ -168,8 +168,6 @@ def certify(
 def _certificate(
     estimate: LikelihoodEstimate, bounds: AnnealedBounds, n_samples: int | None, seed: int
 ) -> Certificate:
-    from scipy import stats  # noqa: PLC0415 - takes half a second
-
     values, n_tokens = estimate.log_likelihood, bounds.n_tokens
     of_documents = {
         "log_likelihood": values,
@@ -185,7 +183,7 @@ def _certificate(
     # Standard error of a ratio of sums, as in `LikelihoodEstimate.nats_per_word_standard_error`.
     residual_error = _standard_error(of_documents["gap"] - gap_per_word * n_tokens)
     tolerance = ROUNDING * abs(mean["lower"])
-    allowed = stats.t.ppf(stats.norm.cdf(STANDARD_ERRORS), len(values) - 1)
+    allowed = allowed_errors(STANDARD_ERRORS, len(values))
     return Certificate(
         **mean,
         **{f"{name}_standard_error": each for name, each in error.items()},

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evaluation.document_blocks import DocumentBlock, check_possible
-from evaluation.estimate import MIN_EFFECTIVE_SAMPLES, error_of_ratio
+from evaluation.estimate import MIN_EFFECTIVE_SAMPLES, allowed_errors, error_of_ratio
 from evaluation.lda.annealing import document_of
 from evaluation.lda.annealing_between import (
     anneal_chains,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 DEFAULT_CHAINS = 10
 DEFAULT_TEMPERATURES = 100
 METHOD = "annealing-between"
+STANDARD_ERRORS = 3.0  # by which `lower` may be above `upper`, of many documents
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +136,7 @@ class LikelihoodDifference:
                 f"{self.n_temperatures} temperatures, and no standard error can be trusted; take "
                 "more temperatures, or the difference of two left-to-right-sequential estimates"
             )
-        if self.gap < -3.0 * self.gap_standard_error:
+        if self.gap < -allowed_errors(STANDARD_ERRORS, n_scored) * self.gap_standard_error:
             found.append(
                 f"the two directions contradict each other: the lower value is above the upper one "
                 f"by {-self.gap:.3g} ± {self.gap_standard_error:.2g} nats, so that chains did not "

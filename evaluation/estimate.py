@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
+from scipy.special import ndtr, stdtrit
 
 from models.html_table import html_table
 
@@ -264,6 +265,13 @@ class LikelihoodEstimate:
             direction=self.direction,
             n_samples=summed(self.n_samples, np.int64),
         )
+
+
+def allowed_errors(of_normal: float, n_values: int) -> float:
+    """Return how many standard errors a mean of `n_values` is off by as rarely as a normal variable
+    by `of_normal`: the quantile of Student's t. NaN for fewer than two values.
+    """
+    return float(stdtrit(n_values - 1, ndtr(of_normal))) if n_values > 1 else float("nan")
 
 
 def error_of_ratio(residual: Floats, n_tokens: Ints) -> float:

@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from evaluation import ZeroProbabilityError, log_likelihood_difference
+from evaluation.difference import LikelihoodDifference
 from models import GammaPoissonTopics, LDATopics, OnlineLDA
 from tests.evaluation.lda.small_topics import model_of, truth_of, without_words
 from tests.oracles.gamma_poisson_likelihood import (
@@ -153,6 +154,17 @@ def test_directions_that_contradict_each_other_have_no_error():
     wrong = replace(found, lower=found.upper + 1, upper=found.lower - 1)
     assert np.isnan([wrong.total_standard_error, wrong.nats_per_word_standard_error]).all()
     assert "contradict" in wrong.warnings[0]
+
+
+def test_few_documents_contradict_less_easily():
+    n_tokens = np.array([9, 9, 9])
+    ones = np.ones(3)
+    gap = np.array([-1.0, -2.0, -3.0])  # 3.5 standard errors below 0, of two degrees of freedom
+    found = LikelihoodDifference(ones, ones, ones, ones + gap, 9 * ones, n_tokens, 10, 100, 3)
+    assert found.gap < -3 * found.gap_standard_error
+    assert np.isfinite(found.total_standard_error)
+    ten = [np.tile(each, 5) for each in (ones, ones, ones, ones + gap, 9 * ones, n_tokens)]
+    assert "contradict" in LikelihoodDifference(*ten, 10, 100, 3).warnings[0]
 
 
 def test_groups_are_sums():
