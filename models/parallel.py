@@ -4,8 +4,11 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import TypeVar
 
 from corpora.worker_pool import effective_n_jobs as effective_n_jobs  # noqa: PLC0414 - and from here
+
+T = TypeVar("T")
 
 
 def for_blocks(
@@ -28,6 +31,20 @@ def for_blocks(
         for task in tasks:
             task.cancel()
         raise
+
+
+def results_of(make: Callable[[int], T], n_items: int, n_threads: int) -> list[T]:
+    """Return `make(n)` for each n below `n_items`, in order. It must release the GIL to gain from
+    threads.
+    """
+    made: dict[int, T] = {}
+
+    def work(first: int, last: int) -> None:
+        for n in range(first, last):
+            made[n] = make(n)
+
+    for_blocks(work, n_items, 1, min(n_threads, max(n_items, 1)))
+    return [made[n] for n in range(n_items)]
 
 
 @cache

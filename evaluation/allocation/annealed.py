@@ -4,11 +4,11 @@ Tokens are independent at first, and reinforce each other more and more along a 
 (`models.allocation.annealing.path`). Annealed importance sampling (Neal 2001) with resampling (Del
 Moral, Doucet & Jasra 2006) is unbiased for the probability.
 
-Searches (`models.allocation.annealing.modes`) start from the prior's mean. Where they agree, so do
-paths. Where clusters form on the way, and trap chains at random, they do not: then paths begin at
-the modes of the posterior that they found, and chains vary by nats where they varied by tens. What
-no search has found is most likely missed. Where modes are too many to be listed, longer paths begin
-at the prior's mean, as all do with `n_modes=0`.
+Searches (`models.allocation.annealing.searches`) start from the prior's mean. Where they agree, so
+do paths. Where clusters form on the way, and trap chains at random, they do not: then paths begin
+at the modes of the posterior that they found, and chains vary by nats where they varied by tens.
+What no search has found is most likely missed. Where modes are too many to be listed, longer paths
+begin at the prior's mean, as all do with `n_modes=0`.
 
 Hidden values have no names: where the prior is flat, each allocation has K! copies with the values
 of a hidden index renamed. From the prior's mean tokens fall on all copies alike, and nothing is to
@@ -30,36 +30,31 @@ from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePa
 from evaluation.allocation.simulate import draw
 from evaluation.arrays import Floats, Ints32
 from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
-from models.allocation.annealing.modes import (
-    LONG,
-    RESAMPLE_BELOW,
-    Mode,
-    Searches,
-    distinct,
-    kept_bytes,
-    labels_bytes,
-    searches_bytes,
-)
-from models.allocation.annealing.path import N_FIRST, follow, prior_path
+from models.allocation.annealing.mode import Mode, distinct
+from models.allocation.annealing.path import N_FIRST, follow
 from models.allocation.annealing.population import (
     Path,
     Population,
     anneal_back,
     log_mean_weight,
     new_population,
-    place,
     population_bytes,
 )
+from models.allocation.annealing.posterior import Posterior
 from models.allocation.annealing.relabelling import Relabelling
-from models.allocation.annealing.sweep import Moves, moves_of
-from models.allocation.annealing.token_moves import log_probability_independent
-from models.allocation.annealing.urn import Urn, urn_of
+from models.allocation.annealing.searches import (
+    LONG,
+    RESAMPLE_BELOW,
+    Searches,
+    kept_bytes,
+    labels_bytes,
+    searches_bytes,
+)
 from models.allocation.cell_counts import MISSING, CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import InferencePlan, plan_of
 from models.allocation.model import AllocationModel
 from models.allocation.particles.runs import MAX_MEMORY
-from models.allocation.sequence import log_of_counts
 from models.checks import check_whole
 from models.parallel import effective_n_jobs, for_blocks
 from models.seed import seed_from
@@ -143,7 +138,7 @@ def bracket_marginal(
     observed, seed = CellCounts.of(X, model), seed_from(random_state)
     settings = _Settings(n_particles, n_repeats, n_sweeps, n_modes, max_memory, seed, n_jobs)
     runs = _Runs.of(model, observed, settings)
-    ends = None if allocation is None else [_values_of(runs.plan, allocation)] * n_repeats
+    ends = None if allocation is None else [_values_of(runs.posterior.plan, allocation)] * n_repeats
     estimate, found = runs.forward()
     chains = runs.back(found if ends is None else ends)
     mean, error, _ = log_mean_of(-chains)
@@ -207,11 +202,9 @@ class _Start(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Runs:
-    """Data laid down for the kernels, where runs begin, and their settings."""
+    """Posterior, where runs begin, and their settings."""
 
-    plan: InferencePlan
-    urn: Urn
-    moves: Moves
+    posterior: Posterior
     starts: list[_Start]
     labels: Relabelling | None  # None if runs start from the prior's mean
     searches: SearchResult
@@ -238,20 +231,14 @@ class _Runs:
         plan = plan_of(model, observed)
         most = min(n_threads, max(n_repeats, n_modes))
         check_annealing_memory(plan, n_particles, most, n_repeats, max_memory, n_modes)
-        urn = urn_of(plan)
-        moves = moves_of(plan, urn)
-        constant = log_of_counts(model, observed)
-        if urn.n_values.max() == 1 or not observed.n_tokens:
-            n_modes = 0  # there is nothing to be found
+        posterior = Posterior.of(plan)
         found = None
-        if n_modes:
-            found = Searches(
-                plan, urn, moves, constant, n_modes, n_sweeps, seed, n_threads, on_progress
-            )
+        if n_modes and not posterior.is_known:
+            found = Searches(posterior, n_modes, n_sweeps, seed, n_threads, on_progress)
         labels, n_found, slowness = None, 0, 1.0
         if found is not None and not found.are_even:
             rng = np.random.default_rng([seed, 0, KEPT])
-            modes, n_found, labels = distinct(plan, urn, found.modes(), rng)
+            modes, n_found, labels = distinct(posterior, found.modes(), rng)
             starts = [
                 _Start(mode.pilot.path, mode.constant, _n_particles_of(mode, modes[0], n_particles))
                 for mode in modes
@@ -259,16 +246,12 @@ class _Runs:
             if found.has_more_than(modes):
                 labels, n_found, slowness = None, 0, LONG
         if labels is None:
-            n_steps = round(slowness * n_sweeps)
-            path = prior_path(urn, moves, n_steps, np.random.default_rng([seed, 0, PILOT]))
-            weights = np.zeros(int(urn.n_values.max()))
-            start = constant + log_probability_independent(urn, weights)
-            starts = [_Start(path, start, n_particles)]
+            rng = np.random.default_rng([seed, 0, PILOT])
+            path = posterior.prior_path(round(slowness * n_sweeps), rng)
+            starts = [_Start(path, posterior.log_at_mean(), n_particles)]
         searches = SearchResult(np.zeros(0) if found is None else found.slow.log_marginals, n_found)
         n_threads = min(n_threads, n_repeats)
-        return cls(
-            plan, urn, moves, starts, labels, searches, n_particles, n_repeats, seed, n_threads
-        )
+        return cls(posterior, starts, labels, searches, n_particles, n_repeats, seed, n_threads)
 
     def forward(
         self,
@@ -305,7 +288,7 @@ class _Runs:
 
         for_blocks(work, self.n_repeats, 1, self.n_threads)
         path = ParticlePath(times, effective, n_ancestors)
-        n_tokens = self.plan.observed.n_tokens
+        n_tokens = self.posterior.plan.observed.n_tokens
         estimate = MarginalEstimate.of_repeats(
             repeats, "annealed", n_tokens, self.n_particles, path, variances, self.searches
         )
@@ -318,8 +301,9 @@ class _Runs:
         estimate.
         """
         path, constant, n_particles = self.starts[mode]
-        population = new_population(self.urn, self.moves, n_particles)
-        log, record = follow(self.moves, population, path, RESAMPLE_BELOW, rng, on_progress)
+        urn, moves = self.posterior.urn, self.posterior.moves
+        population = new_population(urn, moves, n_particles)
+        log, record = follow(moves, population, path, RESAMPLE_BELOW, rng, on_progress)
         if self.labels is not None:
             for p, values in enumerate(population.values):
                 population.log_weight[p] += self.labels.log_weight(values, mode, rng)
@@ -336,10 +320,9 @@ class _Runs:
                 if self.labels is not None:
                     mode, values, logs[n] = self.labels.draw(values, rng)
                 path, constant, _ = self.starts[mode]
-                population = new_population(self.urn, self.moves, 1)
-                place(population, values)
-                anneal_back(self.moves, population, path, rng)
-                logs[n] += constant + population.log_weight[0]
+                chain = self.posterior.chain_at(values)
+                anneal_back(self.posterior.moves, chain, path, rng)
+                logs[n] += constant + chain.log_weight[0]
 
         for_blocks(work, len(logs), 1, self.n_threads)
         return logs

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from models.allocation.annealing.modes import best_allocation
+from models.allocation.annealing.searches import best_allocation
 from models.allocation.cell_counts import CellCounts
 from models.allocation.inference_plan import plan_of
 from models.allocation.lda_bridge import lda_topics
@@ -59,7 +59,7 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         `models.allocation.mean_field.coordinate_ascent`). "smc": means of θ given the most probable
         allocation of a particle. Particles are not averaged: a hidden value may stand for different
         things in two of them. "annealed": means of θ, given the allocations of a chain at the best
-        mode of the posterior that searches find (`models.allocation.annealing.modes`).
+        mode of the posterior that searches find (`models.allocation.annealing.searches`).
     n_starts, n_epochs : int
         Random starts, of which the best is kept, and epochs of each at most; not for "smc". For
         "annealed" modes that are looked at.

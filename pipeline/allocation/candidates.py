@@ -14,7 +14,7 @@ import numpy as np
 from corpora.content_hash import content_hash, of_array
 from evaluation.allocation.annealed import check_annealing_memory
 from evaluation.allocation.exact import MarginalCostError
-from models.allocation.annealing.modes import check_search_memory
+from models.allocation.annealing.searches import check_search_memory
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import InferencePlan, plan_of
 from models.allocation.joint_values import MAX_JOINT_VALUES

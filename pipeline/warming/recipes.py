@@ -17,7 +17,7 @@ from evaluation import certify, log_likelihood, log_marginal, topic_distances
 from evaluation.allocation.log_marginal import MARGINAL_METHODS
 from evaluation.family import Scoring
 from evaluation.methods import SCORINGS, scoring_of
-from models.allocation.annealing.modes import best_allocation
+from models.allocation.annealing.searches import best_allocation
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.families import FAMILIES

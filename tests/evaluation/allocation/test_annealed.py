@@ -6,7 +6,8 @@ from evaluation import bracket_marginal, certify_marginal, log_marginal
 from evaluation.allocation.annealed import annealed
 from evaluation.allocation.exact import exact
 from evaluation.allocation.simulate import draw
-from models.allocation.annealing import modes
+from models.allocation.annealing import searches
+from models.allocation.annealing.reheating import Reheating
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.model import AllocationModel
@@ -31,9 +32,9 @@ def always_from_modes(monkeypatch):
     """Start from modes also where searches agree, as on small tables, or a long one says more; from
     those of the searches, which are no better when reheated.
     """
-    monkeypatch.setattr(modes, "EVEN", 0.0)
-    monkeypatch.setattr(modes.Searches, "long", modes.Chains(np.array([-np.inf]), []))
-    monkeypatch.setattr(modes.Searches, "_reheated", lambda _, found: found)
+    monkeypatch.setattr(searches, "EVEN", 0.0)
+    monkeypatch.setattr(searches.Searches, "long", searches.Chains(np.array([-np.inf]), []))
+    monkeypatch.setattr(Reheating, "better", lambda _, found, _n_trials: found)
 
 
 pytestmark = pytest.mark.usefixtures("always_from_modes")

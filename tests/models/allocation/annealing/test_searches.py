@@ -5,40 +5,40 @@ from evaluation import bracket_marginal, log_marginal
 from evaluation.allocation.annealed import check_annealing_memory
 from evaluation.allocation.exact import exact
 from evaluation.allocation.simulate import draw
-from models.allocation.annealing import modes
-from models.allocation.annealing.modes import MAX_KEPT, WITHIN, Searches, distinct
-from models.allocation.annealing.sweep import moves_of
-from models.allocation.annealing.urn import urn_of
+from models.allocation.annealing import mode as mode_module
+from models.allocation.annealing import searches
+from models.allocation.annealing.mode import MAX_KEPT, WITHIN, distinct
+from models.allocation.annealing.posterior import Posterior
+from models.allocation.annealing.reheating import Reheating
+from models.allocation.annealing.searches import Searches
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import plan_of
 from models.allocation.model import AllocationModel
-from models.allocation.sequence import log_of_counts
 
 TWO_BLOCKS = np.kron(np.eye(2, dtype=int), np.full((2, 2), 8))
 
 
 def searched(model, X, n_modes, n_threads=1, n_sweeps=60, steps=None):
-    observed = CellCounts.of(X, model)
-    plan = plan_of(model, observed)
-    urn, constant = urn_of(plan), log_of_counts(model, observed)
+    posterior = Posterior.of(plan_of(model, CellCounts.of(X, model)))
     on_progress = ([] if steps is None else steps).append
-    of_work = n_modes, n_sweeps, 1, n_threads, on_progress
-    return Searches(plan, urn, moves_of(plan, urn), constant, *of_work)
+    return Searches(posterior, n_modes, n_sweeps, 1, n_threads, on_progress)
 
 
 def kept_of(found, every):
-    return distinct(found.plan, found.urn, every, np.random.default_rng(0))[:2]
+    return distinct(found.posterior, every, np.random.default_rng(0))[:2]
 
 
 def test_quick_chains_run_only_where_modes_are_looked_at():
     steps = []
     found = searched(AllocationModel.nmf(4, 4, 2, 0.5), TWO_BLOCKS, 2, steps=steps)
     assert not found.are_even
-    of_slow = 60 * 2 * modes.SLOW
+    of_slow = 60 * 2 * searches.SLOW
     assert sum(steps) == pytest.approx(of_slow, rel=0.1)
     found.modes()
-    assert sum(steps) == pytest.approx(of_slow + 60 * 2 * modes.QUICK_EACH * modes.QUICK, rel=0.1)
+    assert sum(steps) == pytest.approx(
+        of_slow + 60 * 2 * searches.QUICK_EACH * searches.QUICK, rel=0.1
+    )
 
 
 def test_a_mode_that_all_searches_find_is_kept_once():
@@ -67,9 +67,9 @@ def test_modes_that_differ_are_kept_and_those_far_below_are_not():
 
 @pytest.mark.parametrize(("n_particles", "n_repeats"), [(1, 400), (3, 200)])
 def test_a_sum_over_several_modes_is_unbiased(monkeypatch, n_particles, n_repeats):
-    monkeypatch.setattr(modes, "EVEN", 0.0)
-    monkeypatch.setattr(modes, "SAME", 2.0)  # which none is
-    monkeypatch.setattr(modes, "MAX_KEPT", 5)
+    monkeypatch.setattr(searches, "EVEN", 0.0)
+    monkeypatch.setattr(mode_module, "SAME", 2.0)  # which none is
+    monkeypatch.setattr(mode_module, "MAX_KEPT", 5)
     kept = []
 
     def watched(*args):
@@ -110,16 +110,16 @@ def test_searches_that_agree_leave_it_at_the_prior():
         log_marginal(model, X, "annealed", n_modes=n, n_sweeps=500, **settings) for n in (8, 0)
     )
     assert len(found.searches) == 8
-    assert found.searches.std(ddof=1) < modes.EVEN
+    assert found.searches.std(ddof=1) < searches.EVEN
     assert found.n_found == 0
     assert np.array_equal(found.repeats, of_prior.repeats)
     assert not found.is_unreliable
 
 
 def test_an_estimate_below_that_of_the_searches_is_not_relied_on(monkeypatch):
-    monkeypatch.setattr(modes, "EVEN", 0.0)
-    monkeypatch.setattr(modes, "MAX_KEPT", 1)
-    monkeypatch.setattr(Searches, "long", modes.Chains(np.array([-np.inf]), []))
+    monkeypatch.setattr(searches, "EVEN", 0.0)
+    monkeypatch.setattr(mode_module, "MAX_KEPT", 1)
+    monkeypatch.setattr(Searches, "long", searches.Chains(np.array([-np.inf]), []))
     X = np.kron(np.eye(4, dtype=int), np.full((2, 2), 3))  # which two blocks are joined?
     model, settings = AllocationModel.nmf(8, 8, 2, 0.05), {"n_repeats": 4, "random_state": 4}
     found = log_marginal(model, X, "annealed", n_modes=8, n_sweeps=100, **settings)
@@ -130,13 +130,13 @@ def test_an_estimate_below_that_of_the_searches_is_not_relied_on(monkeypatch):
 
 
 def test_modes_that_are_too_many_to_be_listed_are_summed_from_the_prior(monkeypatch):
-    monkeypatch.setattr(modes, "EVEN", 0.0)
-    monkeypatch.setattr(modes, "MAX_KEPT", 1)
+    monkeypatch.setattr(searches, "EVEN", 0.0)
+    monkeypatch.setattr(mode_module, "MAX_KEPT", 1)
     X = np.kron(np.eye(4, dtype=int), np.full((2, 2), 3))
     model, settings = AllocationModel.nmf(8, 8, 2, 0.05), {"n_repeats": 4, "random_state": 4}
     found = log_marginal(model, X, "annealed", n_modes=8, n_sweeps=100, **settings)
     assert found.n_found == 0
-    assert found.path.tokens[-1] == pytest.approx(100 * modes.LONG, rel=0.1)
+    assert found.path.tokens[-1] == pytest.approx(100 * searches.LONG, rel=0.1)
     of_prior = log_marginal(model, X, "annealed", n_modes=0, n_sweeps=3000, **settings)
     error = np.hypot(found.standard_error, of_prior.standard_error)
     assert abs(found.log_marginal - of_prior.log_marginal) < 3 * error < 0.3
@@ -149,7 +149,7 @@ def test_reheating_finds_better_modes_whatever_the_threads(monkeypatch):
     one, three = (searched(model, X, 8, n_threads, n_sweeps=40) for n_threads in (1, 3))
     every = [[mode.log_marginal for mode in found.modes()] for found in (one, three)]
     assert every[0] == every[1]
-    monkeypatch.setattr(Searches, "_reheated", lambda _, before: before)
+    monkeypatch.setattr(Reheating, "better", lambda _, before, _n_trials: before)
     before = one.modes()
     assert len(every[0]) == len(before)
     assert every[0][0] > before[0].log_marginal + 1.0
@@ -168,7 +168,7 @@ def test_one_search_that_alone_found_the_best_mode_is_not_relied_on(caplog):
 
 @pytest.mark.parametrize("a", [1e-15, 1e-3])
 def test_a_mode_without_doubt_is_annealed_all_the_same(monkeypatch, a):
-    monkeypatch.setattr(modes, "EVEN", 0.0)
+    monkeypatch.setattr(searches, "EVEN", 0.0)
     model, X = AllocationModel.nmf(3, 3, 3, a), np.diag([3, 3, 3])
     for mode in searched(model, X, 4, n_sweeps=100).modes():
         assert len(mode.pilot.path.reinforcement) > 50

@@ -1,0 +1,90 @@
+"""Modes of the posterior of allocations: what is known of one, and which are the same.
+
+Where a chain has settled, its expected counts are where a path to the model begins. The pilot of
+that path says how probable the data are in the mode alone, so that the best modes are kept, each
+once.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.allocation.annealing.path import N_CHAINS, Pilot, expected_counts, mode_path
+from models.allocation.annealing.posterior import Posterior
+from models.allocation.annealing.relabelling import Relabelling
+from models.arrays import Floats, Ints32
+
+SETTLED = 1.0  # Sweeps until an allocation has settled, of the steps of a path
+AVERAGED = 0.1  # Sweeps that expected counts are the average of
+MAX_KEPT = 16
+WITHIN = 8.0  # nats: modes that are further below the best one are left out
+SAME = 0.05  # Probability of another mode, from which on it is the same one
+PILOT, SETTLING = 1, 6  # Streams of random numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Mode:
+    """A mode of the posterior, and a path that begins there."""
+
+    end: Ints32  # (n_tokens,), joint values of a chain there
+    mean: Floats  # (n_state,), expected counts
+    pilot: Pilot
+    constant: float  # Log-probability of the data where the path begins
+    log_marginal: float  # by the pilot, of this mode under all labels
+
+    @property
+    def badness(self) -> float:
+        """Key that sorts the most probable mode first, and as it is found among equals."""
+        return -self.log_marginal
+
+
+def settled_mode(
+    posterior: Posterior, values: Ints32, n_steps: int, seed: int, stream: int
+) -> Mode:
+    """Return the mode of a chain that begins at the joint values (n_tokens,), by a path of about
+    `n_steps` steps. Random numbers are those of `stream`.
+    """
+    rng = np.random.default_rng([seed, stream, SETTLING])
+    chain = posterior.chain_at(values)
+    for share in (SETTLED, AVERAGED):
+        n_sweeps = max(1, round(share * n_steps))
+        mean = expected_counts(posterior.moves, chain, 0, n_sweeps, rng)
+    return mode_with(posterior, chain.values[0], mean, n_steps, seed, stream)
+
+
+def mode_with(
+    posterior: Posterior, end: Ints32, mean: Floats, n_steps: int, seed: int, stream: int
+) -> Mode:
+    """Return the mode with these expected counts."""
+    urn, rng = posterior.urn, np.random.default_rng([seed, stream, PILOT])
+    pilot = mode_path(urn, posterior.moves, mean, n_steps, rng)
+    constant = posterior.log_at_mean(mean)
+    labels = Relabelling.of(posterior.plan, urn, [mean])
+    labels = labels.fitted([(0, values) for values in pilot.values], rng)
+    logs = [labels.log_weight(values, 0, rng) for values in pilot.values]
+    level = float(np.logaddexp.reduce(pilot.log_weight + logs)) - math.log(N_CHAINS)
+    return Mode(end, mean, pilot, constant, constant + level)
+
+
+def distinct(
+    posterior: Posterior, modes: list[Mode], rng: np.random.Generator
+) -> tuple[list[Mode], int, Relabelling]:
+    """Return the best modes, each once, at most `MAX_KEPT`; how many of all are the best one; and
+    the distribution of modes and labels, fitted to the ends of pilots.
+
+    `modes` are in order, the best first. They are the same where chains from one may be taken for
+    chains from the other.
+    """
+    urn, kept, n_found = posterior.urn, [modes[0]], 1
+    labels = Relabelling.of(posterior.plan, urn, [modes[0].mean])
+    for mode in modes[1:]:
+        more = labels.with_mode(urn, mode.mean)
+        chances = np.mean([more.modes(values, rng) for values in mode.pilot.values], axis=0)
+        if chances[:-1].sum() >= SAME:
+            n_found += int(chances[:-1].argmax()) == 0
+        elif len(kept) < MAX_KEPT and mode.log_marginal > modes[0].log_marginal - WITHIN:
+            kept.append(mode)
+            labels = more
+    ends = [(n, values) for n, mode in enumerate(kept) for values in mode.pilot.values]
+    return kept, n_found, labels.fitted(ends, rng)

@@ -1,0 +1,217 @@
+"""Searches for modes of the posterior of allocations.
+
+A search is a chain that is annealed from the prior's mean; its weight is an unbiased estimate.
+Where the weights of slow chains are nearly the same, this path is good enough, and no mode is
+missed. Else quick chains are annealed too, and the chains with the largest weights, half of them
+slow and half quick, are swept until they have settled (`mode`). It is by their weights that chains
+are chosen, not by how probable their ends are: a weight counts how many allocations a mode has, and
+how rarely chains come to it. Of many quick chains one or another ends where few do; slow chains end
+in better modes where these are many. The best modes are reheated (`reheating`).
+
+Beside, a *long* population is annealed from the prior's mean. Where it estimates more than all
+modes together, there are too many of them to be listed, and runs take such paths instead.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from models.allocation.annealing.mode import AVERAGED, MAX_KEPT, Mode, settled_mode
+from models.allocation.annealing.path import N_CHAINS, N_FIRST, allocation_over, follow
+from models.allocation.annealing.population import (
+    Path,
+    log_mean_weight,
+    new_population,
+    population_bytes,
+)
+from models.allocation.annealing.posterior import Posterior
+from models.allocation.annealing.reheating import Reheating
+from models.allocation.annealing.relabelling import relabelling_bytes
+from models.allocation.cell_counts import CellCounts
+from models.allocation.cliques import TableMemoryError
+from models.allocation.inference_plan import InferencePlan, plan_of
+from models.allocation.model import AllocationModel
+from models.allocation.particles.runs import MAX_MEMORY
+from models.arrays import Floats, Ints32
+from models.parallel import results_of
+
+SLOW, QUICK = 2.0, 0.25  # Steps of a search, of those of a path
+QUICK_EACH = 4  # Quick searches for each slow one
+LONG = 8.0  # Steps of the long population, of those of a path
+LONG_SHARE = 4  # Slow searches for each of its particles, at least two: as much work, from 8 on
+HEATED_SHARE = 4  # Modes that are looked at for each that is reheated
+EVEN = 1.0  # nats: standard deviation of slow searches below which the path from the prior will do
+FEWEST = 4  # Slow searches from which on that is told
+MOST_AVERAGED = 100  # Sweeps that an allocation is summed over, at most
+RESAMPLE_BELOW = 0.5  # Share of particles of a population that are effective
+SEARCH, LONGER, HEATING, AVERAGING = 4, 8, 9, 10  # Streams of random numbers
+
+
+class Chains(NamedTuple):
+    """Chains from the prior's mean that were annealed as slowly as each other."""
+
+    log_marginals: Floats  # (n,), the log of the unbiased estimate of each
+    ends: list[Ints32]  # (n_tokens,) each, joint values
+
+    def best(self, n: int) -> list[Ints32]:
+        """Return the ends of the chains with the largest weights."""
+        return [self.ends[each] for each in np.argsort(-self.log_marginals, kind="stable")[:n]]
+
+
+@dataclass(frozen=True, eq=False)
+class Searches:
+    """Searches for modes, of which `n_modes` are looked at, by paths of about `n_sweeps` steps."""
+
+    posterior: Posterior
+    n_modes: int
+    n_sweeps: int
+    seed: int
+    n_threads: int
+    on_progress: Callable[[int], object] = lambda n_steps: None  # noqa: ARG005
+
+    @cached_property
+    def slow(self) -> Chains:
+        """Slow chains, as many as modes are looked at."""
+        return self._chains(0, SLOW, self.n_modes)
+
+    @property
+    def are_even(self) -> bool:
+        """Whether all slow chains say the same, so that the path from the prior's mean will do."""
+        logs = self.slow.log_marginals
+        return len(logs) >= FEWEST and bool(logs.std(ddof=1) < EVEN)
+
+    @cached_property
+    def long(self) -> Chains:
+        """A population annealed for long from the prior's mean, and its estimate, one."""
+        posterior, rng = self.posterior, np.random.default_rng([self.seed, 0, LONGER])
+        path = self._prior_path(LONG, rng)
+        population = new_population(posterior.urn, posterior.moves, _n_long(self.n_modes))
+        rng = np.random.default_rng([self.seed, 1, LONGER])
+        log, _ = follow(posterior.moves, population, path, RESAMPLE_BELOW, rng, self.on_progress)
+        best = int(population.log_weight.argmax())
+        level = posterior.log_at_mean() + log + log_mean_weight(population)
+        return Chains(np.array([level]), [population.values[best].copy()])
+
+    def has_more_than(self, modes: list[Mode]) -> bool:
+        """Whether the long population estimates more than all these modes together."""
+        together = np.logaddexp.reduce([mode.log_marginal for mode in modes])
+        return bool(self.long.log_marginals[0] > together + EVEN)
+
+    def modes(self) -> list[Mode]:
+        """Return the modes that the best searches ended in, the most probable first."""
+        posterior, seed, n_quick = self.posterior, self.seed, self.n_modes // 2
+        ends = self.slow.best(self.n_modes - n_quick)
+        if n_quick:
+            ends += self._chains(1, QUICK, QUICK_EACH * self.n_modes).best(n_quick)
+
+        def found(n: int) -> Mode:
+            return settled_mode(posterior, ends[n], self.n_sweeps, seed, n)
+
+        modes = results_of(found, len(ends), self.n_threads)
+        modes.sort(key=lambda mode: mode.badness)
+        n_heated = min(len(modes), max(2, self.n_modes // HEATED_SHARE))
+        rng = np.random.default_rng([seed, 0, HEATING])
+        path = self._prior_path(QUICK, rng)
+        reheating = Reheating(posterior, path, self.n_sweeps, seed, self.n_threads)
+        better = reheating.better(modes[:n_heated], max(1, self.n_modes // 2))
+        return sorted(better + modes[n_heated:], key=lambda mode: mode.badness)
+
+    def _chains(self, kind: int, share: float, n_chains: int) -> Chains:
+        posterior, rng = self.posterior, np.random.default_rng([self.seed, kind, SEARCH, 0])
+        path = self._prior_path(share, rng)
+        start = posterior.log_at_mean()
+
+        def annealed(n: int) -> tuple[float, Ints32]:
+            rng = np.random.default_rng([self.seed, n, SEARCH, 1 + kind])
+            population = new_population(posterior.urn, posterior.moves, 1)
+            follow(posterior.moves, population, path, 0.0, rng, self.on_progress)
+            return start + population.log_weight[0], population.values[0]
+
+        logs, ends = zip(*results_of(annealed, n_chains, self.n_threads), strict=True)
+        return Chains(np.array(logs), list(ends))
+
+    def _prior_path(self, share: float, rng: np.random.Generator) -> Path:
+        return self.posterior.prior_path(max(2, round(share * self.n_sweeps)), rng)
+
+
+def best_allocation(
+    model: AllocationModel,
+    observed: CellCounts,
+    *,
+    n_modes: int,
+    n_sweeps: int,
+    seed: int,
+    n_threads: int = 1,
+) -> tuple[CellCounts, int, float]:
+    """Return the tokens of a chain at the best mode that searches find, over all indices of the
+    model and summed over sweeps; the number of sweeps; and the log-probability of that mode, or of
+    the data where searches agree.
+
+    Raises TableMemoryError if searches take more than `MAX_MEMORY` bytes, or hidden indices have
+    too many joint values to be listed.
+    """
+    plan = plan_of(model, observed)
+    check_search_memory(plan, n_modes, n_threads, MAX_MEMORY)
+    posterior = Posterior.of(plan)
+    searches = Searches(posterior, n_modes, n_sweeps, seed, n_threads)
+    if posterior.is_known or searches.are_even:
+        logs = searches.slow.log_marginals
+        level = float(np.logaddexp.reduce(logs)) - math.log(len(logs))
+        end = searches.slow.best(1)[0]
+    else:
+        best = searches.modes()[0]
+        level, end = best.log_marginal, best.end
+    n_averaged = min(MOST_AVERAGED, max(1, round(AVERAGED * n_sweeps)))
+    rng = np.random.default_rng([seed, 0, AVERAGING])
+    chain = posterior.chain_at(end)
+    return allocation_over(plan, posterior.moves, chain, n_averaged, rng), n_averaged, level
+
+
+def _n_long(n_modes: int) -> int:
+    """Return the particles of the long population."""
+    return max(2, n_modes // LONG_SHARE)
+
+
+def searches_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
+    """Return the memory that searches take, and the modes that are looked at, without labels."""
+    of_search = population_bytes(plan, N_FIRST)
+    of_mode = 16 * plan.n_state + 4 * (2 * N_CHAINS + QUICK_EACH + 3) * plan.observed.n_tokens
+    of_long = population_bytes(plan, _n_long(n_modes)) if n_modes else 0
+    return max(min(n_threads, n_modes) * of_search, of_long) + n_modes * of_mode
+
+
+def check_search_memory(plan: InferencePlan, n_modes: int, n_threads: int, max_memory: int) -> None:
+    """Raise TableMemoryError if searches, and the tokens of a chain, take more than `max_memory`
+    bytes.
+    """
+    needed = max(population_bytes(plan, N_FIRST), searches_bytes(plan, n_modes, n_threads))
+    needed += labels_bytes(plan, n_modes, n_threads)
+    needed += 64 * plan.observed.n_tokens + 48 * _most_entries(plan)
+    if needed > max_memory:
+        raise TableMemoryError(
+            f"searches for {n_modes:,} modes in {n_threads} threads need {needed / 2**20:,.0f} "
+            f"MiB, more than {max_memory / 2**20:,.0f} MiB: take fewer modes or threads"
+        )
+
+
+def _most_entries(plan: InferencePlan) -> int:
+    """Return the most entries that an allocation, summed over sweeps, can have."""
+    sizes, n_tokens = plan.model.cardinalities, plan.observed.n_tokens
+    n_joint = max((math.prod(sizes[name] for name in each) for each in plan.unknown), default=1)
+    return min(len(plan.observed.counts) * n_joint, n_tokens * MOST_AVERAGED)
+
+
+def kept_bytes(plan: InferencePlan, n_modes: int) -> int:
+    """Return the memory that the modes take which runs start from, without labels."""
+    return 8 * plan.n_state * min(MAX_KEPT, n_modes)
+
+
+def labels_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
+    """Return the memory that labels take while modes are looked at, and in runs."""
+    if not n_modes:
+        return 0
+    return relabelling_bytes(plan, min(MAX_KEPT, n_modes) + 1, n_threads)
