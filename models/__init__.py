@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from models.lazy_exports import lazy_exports
+from corpora.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from models.allocation.allocation_factors import AllocationFactors as AllocationFactors

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from corpora.split import article_of
+from corpora.hash_split import article_of
 from corpora.tokens.block import BREAK
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from corpora import Corpus
-from corpora.split import article_of
+from corpora.hash_split import article_of
 from corpora.tokens.running_words import UNKNOWN
 from evaluation.topics.confirmation import both_occur, topic_values
 from evaluation.topics.cooccurrence import count_documents, count_windows

@@ -5,15 +5,21 @@
 holds the path, the columns that were taken, the files with their sizes and the number of articles.
 """
 
+from __future__ import annotations
+
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from corpora import ArticleStore, CorpusFormatError
 from corpora.files import atomic_write_text
-from corpora.inputs import Input, find_input
 from pipeline.errors import UsageError
 from pipeline.settings import DEFAULT_LANGUAGE, DownloadSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from corpora.inputs import Input
 
 SOURCES = ("csv", "parquet", "folder")
 RECORD = "input-"
@@ -34,6 +40,9 @@ class InputRecord:
 
 def table_of(settings: DownloadSettings) -> Input:
     """Return the table or folder that the settings name. Raises what `find_input` does."""
+    # Not at the top, as other sources do not need it, nor scipy.sparse, which it imports.
+    from corpora.inputs import find_input  # noqa: PLC0415
+
     language = "" if settings.language == DEFAULT_LANGUAGE else settings.language
     return find_input(
         settings.input,

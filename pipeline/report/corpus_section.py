@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.split import article_keys
+from corpora.hash_split import article_keys
 from corpora.tokens.bigrams import DELIMITER
 from pipeline.report.sections import CorpusSection, PartRow, PruningRow
 from pipeline.runs.loaded_run import LoadedRun

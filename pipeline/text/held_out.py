@@ -9,7 +9,7 @@ import numpy as np
 from corpora import ArticleStore, Corpus, article_of, part_of
 from corpora.formats import FORMATS, UnknownFormatError, format_of, read_corpus
 from corpora.formats.vocabulary_file import find_vocabulary
-from corpora.split import article_keys
+from corpora.hash_split import article_keys
 from corpora.string_column import StringColumn
 from pipeline.cluster.cluster import Cluster
 from pipeline.errors import UsageError, check_exists

@@ -24,8 +24,8 @@ from corpora import Article, ArticleStore, Corpus, CorpusFormatError
 from corpora.articles.remote import normalized
 from corpora.errors import StoreLockedError
 from corpora.files import atomic_write_text, sha256_of
+from corpora.hash_split import part_of
 from corpora.inputs.find import Input, find_input
-from corpora.split import part_of
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.settings import TrainSettings

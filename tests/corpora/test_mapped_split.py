@@ -11,7 +11,7 @@ from scipy import sparse
 from corpora import Corpus, array_file, corpus_writer, mapped_split, row_blocks, string_column
 from corpora.corpus_writer import CorpusWriter
 from corpora.errors import CorpusFormatError, StoreLockedError
-from corpora.split import article_keys, split
+from corpora.hash_split import article_keys, split
 
 
 @pytest.fixture(autouse=True)

@@ -28,12 +28,13 @@ from models.allocation.annealing.population import (
     Population,
     add_counts,
     anneal,
+    log_probabilities,
     new_population,
     reach,
     start,
 )
 from models.allocation.annealing.sweep import Moves
-from models.allocation.annealing.urn import Urn, log_probability
+from models.allocation.annealing.urn import Urn
 from models.allocation.cell_counts import CellCounts
 from models.allocation.inference_plan import InferencePlan
 from models.allocation.tables import mixed_radix
@@ -197,13 +198,12 @@ def _first(urn: Urn, moves: Moves, mean: Floats, scale: _Scale, rng: np.random.G
     population = new_population(urn, moves, N_FIRST)
     path = Path(np.zeros(1), mean, urn.alpha)
     start(population, path, rng)
-    before = np.array([log_probability(population.urn, each, 0.0) for each in population.counts])
+    before = log_probabilities(population, 0.0)
     low, high = LEAST, scale.last
 
     def variance(x: float) -> float:
         path.reinforcement[:] = scale.reinforcement(np.array([x]))
-        rho = reach(population, path, 0)
-        logs = np.array([log_probability(population.urn, c, rho) for c in population.counts])
+        logs = log_probabilities(population, reach(population, path, 0))
         return float((logs - before).var())
 
     if variance(high) <= FIRST_VARIANCE:

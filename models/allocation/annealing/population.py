@@ -83,6 +83,15 @@ def reach(population: Population, path: Path, step: int) -> float:
 
 
 @kernel
+def log_probabilities(population: Population, rho: float) -> Floats:
+    """Return the log-probability of each particle's allocation at this reinforcement (P,)."""
+    found = np.empty(population.counts.shape[0])
+    for p in range(population.counts.shape[0]):
+        found[p] = log_probability(population.urn, population.counts[p], rho)
+    return found
+
+
+@kernel
 def start(population: Population, path: Path, rng: np.random.Generator) -> None:
     """Draw all particles without reinforcement. There are no tokens in `population`."""
     reach(population, path, 0)

@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
 
+from models.allocation.annealing.group_fits import group_fits
 from models.allocation.annealing.urn import Urn
 from models.allocation.inference_plan import InferencePlan
 from models.allocation.model import AllocationModel
@@ -146,9 +146,7 @@ class Relabelling:
         """Return the groups of each class, then of other hidden indices, in the order in which they
         are labelled.
         """
-        n_tokens, counts = len(values), self.plan.observed.counts
-        cell_of = np.repeat(np.arange(len(counts)), counts)
-        found = []
+        found, counts = [], self.plan.observed.counts
         for names in (*self.classes, *((name,) for name in self.fixed)):
             n_values = self.plan.model.cardinalities[names[0]]
             sizes = np.zeros(n_values, dtype=np.int64)
@@ -156,10 +154,8 @@ class Relabelling:
             for name in names:
                 digits, _ = self._digits(values, name)
                 sizes += np.bincount(digits, minlength=n_values)
-                shape = n_values, len(counts)  # tokens of each group in each cell
-                tokens = scipy.sparse.csr_array((np.ones(n_tokens), (digits, cell_of)), shape)
                 for mode, log_shares in enumerate(self.log_shares):
-                    fits[mode] += (tokens @ log_shares[name]).T
+                    fits[mode] += group_fits(digits, counts, log_shares[name]).T
             order = np.lexsort([rng.random(n_values), -sizes])
             found.append(_Groups(names in self.classes, sizes, order, tuple(fits)))
         return found

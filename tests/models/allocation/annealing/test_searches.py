@@ -54,8 +54,8 @@ def test_a_mode_that_all_searches_find_is_kept_once():
 
 def test_modes_that_differ_are_kept_and_those_far_below_are_not():
     model = AllocationModel.nmf(6, 6, 2, 0.01)
-    X = np.kron(np.eye(3, dtype=int), np.full((2, 2), 40))  # three blocks, two of them are joined
-    found = searched(model, X, 12)
+    X = np.kron(np.eye(3, dtype=int), np.full((2, 2), 20))  # three blocks, two of them are joined
+    found = searched(model, X, 10)
     every = found.modes()
     kept, n_found = kept_of(found, every)
     assert len(kept) == 3
@@ -65,7 +65,7 @@ def test_modes_that_differ_are_kept_and_those_far_below_are_not():
     assert kept_of(found, repeated) == (kept, MAX_KEPT)
 
 
-@pytest.mark.parametrize(("n_particles", "n_repeats"), [(1, 400), (3, 200)])
+@pytest.mark.parametrize(("n_particles", "n_repeats"), [(1, 150), (3, 100)])
 def test_a_sum_over_several_modes_is_unbiased(monkeypatch, n_particles, n_repeats):
     monkeypatch.setattr(searches, "EVEN", 0.0)
     monkeypatch.setattr(mode_module, "SAME", 2.0)  # which none is
@@ -93,8 +93,8 @@ def test_a_sum_over_several_modes_is_unbiased(monkeypatch, n_particles, n_repeat
 
 def test_runs_from_modes_agree_where_those_from_the_prior_do_not():
     model = AllocationModel.nmf(16, 16, 4, 5.0)
-    X, _ = draw(model, 500, np.random.default_rng(4))
-    settings = {"n_sweeps": 60, "n_repeats": 6, "random_state": 1}
+    X, _ = draw(model, 300, np.random.default_rng(4))
+    settings = {"n_sweeps": 40, "n_repeats": 6, "random_state": 1}
     from_prior, from_modes = (
         log_marginal(model, X, "annealed", n_modes=n, **settings) for n in (0, 6)
     )
@@ -107,7 +107,7 @@ def test_searches_that_agree_leave_it_at_the_prior():
     model, settings = AllocationModel.lda(8, 8, 4, 0.5, 0.1), {"n_repeats": 4, "random_state": 1}
     X = np.kron(np.eye(4, dtype=int), np.full((2, 2), 6))  # with modes beyond number
     found, of_prior = (
-        log_marginal(model, X, "annealed", n_modes=n, n_sweeps=500, **settings) for n in (8, 0)
+        log_marginal(model, X, "annealed", n_modes=n, n_sweeps=300, **settings) for n in (8, 0)
     )
     assert len(found.searches) == 8
     assert found.searches.std(ddof=1) < searches.EVEN
@@ -137,7 +137,7 @@ def test_modes_that_are_too_many_to_be_listed_are_summed_from_the_prior(monkeypa
     found = log_marginal(model, X, "annealed", n_modes=8, n_sweeps=100, **settings)
     assert found.n_found == 0
     assert found.path.tokens[-1] == pytest.approx(100 * searches.LONG, rel=0.1)
-    of_prior = log_marginal(model, X, "annealed", n_modes=0, n_sweeps=3000, **settings)
+    of_prior = log_marginal(model, X, "annealed", n_modes=0, n_sweeps=1500, **settings)
     error = np.hypot(found.standard_error, of_prior.standard_error)
     assert abs(found.log_marginal - of_prior.log_marginal) < 3 * error < 0.3
     assert not found.is_unreliable
@@ -146,7 +146,7 @@ def test_modes_that_are_too_many_to_be_listed_are_summed_from_the_prior(monkeypa
 def test_reheating_finds_better_modes_whatever_the_threads(monkeypatch):
     X, _ = draw(AllocationModel.nmf(12, 12, 8, 20.0), 400, np.random.default_rng(0))
     model = AllocationModel.nmf(12, 12, 6, 0.001)  # clusters form once, and rarely the same ones
-    one, three = (searched(model, X, 8, n_threads, n_sweeps=40) for n_threads in (1, 3))
+    one, three = (searched(model, X, 4, n_threads, n_sweeps=40) for n_threads in (1, 3))
     every = [[mode.log_marginal for mode in found.modes()] for found in (one, three)]
     assert every[0] == every[1]
     monkeypatch.setattr(Reheating, "better", lambda _, before, _n_trials: before)

@@ -2,12 +2,13 @@ import pkgutil
 
 import pytest
 
+import corpora
 import evaluation
 import models
 from tests.fork_server import ForkServer
 
 
-@pytest.mark.parametrize("package", [models, evaluation])
+@pytest.mark.parametrize("package", [corpora, models, evaluation])
 def test_every_public_name_is_there_and_no_module_hides_it(package):
     assert {"load_model", "log_likelihood"} & set(package.__all__)
     for name in package.__all__:
@@ -39,7 +40,11 @@ def servers():
     ("imported", "code", "unused"),
     [
         (0, "import evaluation", "numba scipy sklearn models.topics"),
-        (1, "import corpora; from corpora import ArticleStore", "sklearn"),
+        (
+            0,
+            "import corpora.worker_process; from corpora import ArticleStore",
+            "scipy sklearn spacy",
+        ),
         (1, "from models import load_model", "sklearn networkx models.allocation"),
         (1, "from evaluation import log_likelihood", "sklearn scipy.stats evaluation.allocation"),
         (2, "from corpora import LemmaVectorizer, Corpus", ""),
