@@ -67,12 +67,7 @@ NAME_ENDS = {
 }
 """Ends of the names of files, and their formats."""
 
-TABLE_ENDINGS = {
-    PARQUET: PARQUET_ENDINGS,
-    JSON: JSON_ENDINGS,
-    CSV: CSV_ENDINGS,
-    TSV: CSV_ENDINGS,
-}
+TABLE_ENDINGS = {PARQUET: PARQUET_ENDINGS, JSON: JSON_ENDINGS, CSV: CSV_ENDINGS, TSV: CSV_ENDINGS}
 """Formats of tables, and how the names of their files in a folder end."""
 
 NPZ_END = ".npz"  # A zip archive, whose first bytes tell no more

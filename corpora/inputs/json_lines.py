@@ -43,13 +43,7 @@ def json_reader(path: Path, text_column: str, id_column: str, language: str) -> 
             kinds.setdefault(name, set()).add(type(value))
     strings = [name for name, found in kinds.items() if str in found]
     return RowReader(
-        list(kinds),
-        text_column,
-        id_column,
-        language,
-        str(path),
-        strings=strings,
-        is_articles=True,
+        list(kinds), text_column, id_column, language, str(path), strings=strings, is_articles=True
     )
 
 

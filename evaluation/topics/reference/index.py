@@ -24,12 +24,7 @@ from evaluation.arrays import Ints, Ints32
 from evaluation.topics.cooccurrence import BlockCounts, WindowCounter, check_windows, parts_of
 from evaluation.topics.reference.build import CHECK_BYTES, check_of
 from evaluation.topics.reference.index_file import Sections
-from evaluation.topics.reference.postings import (
-    Bytes,
-    decode_numbers,
-    fill_stretch,
-    take_words,
-)
+from evaluation.topics.reference.postings import Bytes, decode_numbers, fill_stretch, take_words
 from models.kernel import read_only
 
 NO_POSITION: Final = np.iinfo(np.int64).max
