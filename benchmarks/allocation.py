@@ -73,8 +73,7 @@ def tensor_sizes(n_particles: int, repeats: int) -> None:
         observed, _ = draw(model, 1000, np.random.default_rng(size))
         plan = plan_of(model, observed)
         smc = best_seconds(
-            lambda plan=plan: run_particles(plan, n_particles, np.random.default_rng(1)),
-            repeats,
+            lambda plan=plan: run_particles(plan, n_particles, np.random.default_rng(1)), repeats
         )
         vb = best_seconds(
             lambda model=model, observed=observed: log_marginal(

@@ -52,11 +52,7 @@ def model_pairs(
     other = learned(2)
     strange = int(cross_distances(other.topic_word, first.topic_word).min(axis=1).argmax())
     more = np.vstack([first.topic_word, other.topic_word[strange]])
-    yield (
-        "one topic more",
-        LDATopics(more, np.append(first.alpha, other.alpha[strange])),
-        first,
-    )
+    yield ("one topic more", LDATopics(more, np.append(first.alpha, other.alpha[strange])), first)
     yield "another seed", other, first
     yield f"{2 * n_topics} topics", learned(1, k=2 * n_topics), first
 

@@ -159,12 +159,7 @@ def measure(trainer: str, arguments: argparse.Namespace) -> None:
             n_words = min(n_known, topics.n_words)
             of_known = LDATopics.from_weights(topics.topic_word[:, :n_words], topics.alpha)
             score = log_likelihood(
-                of_known,
-                scored[:, :n_words],
-                "completion",
-                n_samples=1,
-                random_state=t,
-                n_jobs=2,
+                of_known, scored[:, :n_words], "completion", n_samples=1, random_state=t, n_jobs=2
             )
             n_tokens = float(score.n_tokens.sum())
             sums += float(score.log_likelihood.sum()), n_tokens, 1.0 - scored.sum() / batch.sum()

@@ -164,10 +164,7 @@ def of_models(name: str, n_models: int) -> Draw:
     rng = np.random.default_rng(5)
     pairs = [model_agreement(noisy_models(rng, topics, 2)) for _ in range(400)]
     true = float(np.mean([getattr(each, name).value for each in pairs]))
-    return lambda rng: (
-        getattr(model_agreement(noisy_models(rng, topics, n_models)), name),
-        true,
-    )
+    return lambda rng: (getattr(model_agreement(noisy_models(rng, topics, n_models)), name), true)
 
 
 def cases() -> dict[str, Draw]:

@@ -42,21 +42,9 @@ N_TOKENS = 1000
 SIZES: tuple[tuple[str, Callable[..., LikelihoodEstimate], dict[str, int]], ...] = (
     ("left-to-right-sequential", left_to_right_sequential, {"n_samples": 100}),
     ("left-to-right-sequential", left_to_right_sequential, {"n_samples": 1000}),
-    (
-        "annealed-importance-sampling",
-        annealed,
-        {"n_samples": 10, "n_temperatures": 1000},
-    ),
-    (
-        "annealing-from-mean",
-        annealing_from_mean,
-        {"n_samples": 10, "n_temperatures": 1000},
-    ),
-    (
-        "annealing-from-mean",
-        annealing_from_mean,
-        {"n_samples": 10, "n_temperatures": 4000},
-    ),
+    ("annealed-importance-sampling", annealed, {"n_samples": 10, "n_temperatures": 1000}),
+    ("annealing-from-mean", annealing_from_mean, {"n_samples": 10, "n_temperatures": 1000}),
+    ("annealing-from-mean", annealing_from_mean, {"n_samples": 10, "n_temperatures": 4000}),
 )
 LONG = ("annealing-from-mean", annealing_from_mean, {"n_samples": 32, "n_temperatures": 8000})
 

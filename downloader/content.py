@@ -21,12 +21,7 @@ from corpora.articles.cirrus_json import site_of
 from corpora.articles.mediawiki_xml import read_articles, read_pages
 from downloader.answer import Answer, one_line
 from downloader.dump_files import DumpFiles, RemoteFile
-from downloader.errors import (
-    ChangingDumpError,
-    RefusedError,
-    SourceError,
-    UnusableAnswerError,
-)
+from downloader.errors import ChangingDumpError, RefusedError, SourceError, UnusableAnswerError
 from downloader.folder_listing import Listing, folder_of, list_folder, some
 
 if TYPE_CHECKING:

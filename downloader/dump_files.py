@@ -304,7 +304,9 @@ class Fetches:
         with self._changed:
             self._taken = number
             self._changed.notify_all()
-            while number not in self._outcomes and (number < self._begun or self._is_working()):
+            while number not in self._outcomes and (
+                number < self._begun or any(each.is_alive() for each in self._threads)
+            ):
                 self._changed.wait(WAIT_SECONDS)
                 if self._source.on_wait is not None:
                     self._source.on_wait()
@@ -322,9 +324,6 @@ class Fetches:
             self._changed.notify_all()
         for thread in self._threads:
             thread.join(END_SECONDS)
-
-    def _is_working(self) -> bool:
-        return any(thread.is_alive() for thread in self._threads)
 
     def _next(self) -> int | None:
         """Return the number of the next file to download, once it may be; None at the end."""

@@ -15,12 +15,7 @@ import numpy as np
 from evaluation.document_blocks import DocumentBlock, check_possible
 from evaluation.estimate import MIN_EFFECTIVE_SAMPLES, allowed_errors, error_of_ratio
 from evaluation.lda.annealing import document_of
-from evaluation.lda.annealing_between import (
-    anneal_chains,
-    burn_in_of,
-    paired_document,
-    path_of,
-)
+from evaluation.lda.annealing_between import anneal_chains, burn_in_of, paired_document, path_of
 from evaluation.lda.topic_pairs import TopicPairs, topic_pairs
 from evaluation.methods import fitted_topics, scoring_of
 from evaluation.monte_carlo.acceptance_ratio import acceptance_ratio

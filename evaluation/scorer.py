@@ -14,7 +14,7 @@ from evaluation.exact_cost import MAX_MEMORY
 from evaluation.family import Method, Scoring
 from evaluation.methods import fitted_topics, scoring_of
 from evaluation.monte_carlo.target_error import sample_to_target
-from models.checks import check_whole
+from models.checks import check_number, check_whole
 from models.counts import checked_counts
 from models.parallel import effective_n_jobs
 from models.seed import seed_from
@@ -124,7 +124,7 @@ class Scorer:
         if n_samples is not None:
             check_whole("n_samples", n_samples, 1)
         if target_standard_error is not None:
-            _check_number("target_standard_error", target_standard_error)
+            check_number("target_standard_error", target_standard_error)
             if not 0 < target_standard_error < np.inf:
                 raise ValueError(
                     f"target_standard_error must be positive, found {target_standard_error}"
@@ -135,7 +135,7 @@ class Scorer:
                     f"target_standard_error: more samples do not bring {method} to the truth; use "
                     f"one of {', '.join(unbiased)}"
                 )
-        _check_number("smoothing", smoothing)
+        check_number("smoothing", smoothing)
         if convention is not None and convention not in CONVENTIONS:
             raise ValueError(f"convention must be one of {CONVENTIONS}, found {convention!r}")
         return cls(
@@ -198,8 +198,3 @@ class Scorer:
     @cached_property
     def _chosen(self) -> Method:
         return self._scoring.method(self.method)
-
-
-def _check_number(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise TypeError(f"{name} must be a number, found {value!r}")

@@ -1,12 +1,7 @@
 """Plain HTML tables for notebooks: no colours, so that they are read in dark and in light."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 LEFT = ' style="text-align: left"'
 """Text stands left; notebooks put everything to the right."""

@@ -19,14 +19,7 @@ import numpy as np
 from benchmarks.lda_trainers import separate_fits
 from benchmarks.lda_trainers.recorder import TimeUpError
 from benchmarks.lda_trainers.separate_fits import word_lists, word_names
-from benchmarks.lda_trainers.settings import (
-    BATCH,
-    DECAY,
-    ETA,
-    OFFSET,
-    PRIOR_INTERVAL,
-    Settings,
-)
+from benchmarks.lda_trainers.settings import BATCH, DECAY, ETA, OFFSET, PRIOR_INTERVAL, Settings
 from models import GibbsLDA, LDATopics, OnlineLDA
 from models.gibbs.collapsed_gibbs import auto_sampler
 

@@ -32,13 +32,7 @@ from corpora.articles.page import (
     article_of,
     categories_of,
 )
-from corpora.articles.page_columns import (
-    category_name,
-    page_columns,
-    quality_in,
-    quality_of,
-    shown,
-)
+from corpora.articles.page_columns import category_name, page_columns, quality_in, quality_of, shown
 from corpora.articles.wikitext import main_text
 from corpora.errors import CorpusFormatError
 from corpora.files import PathLike

@@ -16,14 +16,7 @@ from corpora.articles.bzip2_blocks import (
     shares_of,
 )
 from corpora.articles.compressed import read_chunks
-from corpora.articles.page import (
-    REDIRECT,
-    UNKNOWN_LANGUAGE,
-    Page,
-    Site,
-    Skipped,
-    page_to_article,
-)
+from corpora.articles.page import REDIRECT, UNKNOWN_LANGUAGE, Page, Site, Skipped, page_to_article
 from corpora.errors import CorpusFormatError
 from corpora.files import PathLike
 from corpora.worker_pool import WorkerDiedError, ordered_map

@@ -28,7 +28,7 @@ from corpora.inputs.folder_files import input_names, is_run
 from corpora.inputs.h5ad import MAGIC as HDF5_MAGIC
 from corpora.inputs.h5ad import read_h5ad, size_of
 from corpora.inputs.json_lines import ENDINGS as JSON_ENDINGS
-from corpora.inputs.json_lines import json_articles, json_reader
+from corpora.inputs.json_lines import JsonTable
 from corpora.inputs.parquet_file import ENDINGS as PARQUET_ENDINGS
 from corpora.inputs.parquet_file import MAGIC as PARQUET_MAGIC
 from corpora.inputs.parquet_file import ParquetTable
@@ -67,12 +67,7 @@ NAME_ENDS = {
 }
 """Ends of the names of files, and their formats."""
 
-TABLE_ENDINGS = {
-    PARQUET: PARQUET_ENDINGS,
-    JSON: JSON_ENDINGS,
-    CSV: CSV_ENDINGS,
-    TSV: CSV_ENDINGS,
-}
+TABLE_ENDINGS = {PARQUET: PARQUET_ENDINGS, JSON: JSON_ENDINGS, CSV: CSV_ENDINGS, TSV: CSV_ENDINGS}
 """Formats of tables, and how the names of their files in a folder end."""
 
 NPZ_END = ".npz"  # A zip archive, whose first bytes tell no more
@@ -135,7 +130,11 @@ class Input:
         """
         if self.kind == "counts":
             raise ValueError(f"{self.path} holds counts, no texts")
-        return _ARTICLES[self.format](self)
+        if self.kind == "store":
+            return iter(ArticleStore(self.path))
+        if self.format == FOLDER:
+            return text_articles(self.path, self.language)
+        return _TABLES[self.format](self.path).articles(self.reader())
 
     def corpus(self) -> Corpus:
         """Read the counts. Raises ValueError if there are texts; OSError if a file cannot be read;
@@ -179,7 +178,8 @@ class Input:
 
     def reader(self) -> RowReader:
         """Return what makes articles of the rows of a table. Raises as `find_input`."""
-        return _READERS[self.format](self)
+        table = _TABLES[self.format](self.path)
+        return table.reader(self.text_column, self.id_column, self.language)
 
 
 def find_input(
@@ -346,39 +346,9 @@ def _title(name: str) -> str:
     return TEXT_FORMATS[name] if name in TEXT_FORMATS else COUNT_FORMATS[name]
 
 
-def _csv_articles(found: Input) -> Iterator[Article]:
-    table = CsvTable(found.path)
-    return table.articles(table.reader(found.text_column, found.id_column, found.language))
-
-
-def _csv_reader(found: Input) -> RowReader:
-    return CsvTable(found.path).reader(found.text_column, found.id_column, found.language)
-
-
-def _json_reader(found: Input) -> RowReader:
-    return json_reader(found.path, found.text_column, found.id_column, found.language)
-
-
-def _parquet_articles(found: Input) -> Iterator[Article]:
-    table = ParquetTable(found.path)
-    return table.articles(table.reader(found.text_column, found.id_column, found.language))
-
-
-def _parquet_reader(found: Input) -> RowReader:
-    return ParquetTable(found.path).reader(found.text_column, found.id_column, found.language)
-
-
-_READERS: dict[str, Callable[[Input], RowReader]] = {
-    CSV: _csv_reader,
-    TSV: _csv_reader,
-    JSON: _json_reader,
-    PARQUET: _parquet_reader,
-}
-_ARTICLES: dict[str, Callable[[Input], Iterator[Article]]] = {
-    STORE: lambda found: iter(ArticleStore(found.path)),
-    FOLDER: lambda found: text_articles(found.path, found.language),
-    CSV: _csv_articles,
-    PARQUET: _parquet_articles,
-    TSV: _csv_articles,
-    JSON: lambda found: json_articles(found.path, _json_reader(found)),
+_TABLES: dict[str, Callable[[Path], CsvTable | JsonTable | ParquetTable]] = {
+    CSV: CsvTable,
+    TSV: CsvTable,
+    JSON: JsonTable,
+    PARQUET: ParquetTable,
 }

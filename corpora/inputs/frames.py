@@ -3,19 +3,15 @@
 pandas and polars are imported by whoever made the frame, and never here.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from corpora.articles.article import Article
 from corpora.errors import CorpusFormatError
 from corpora.inputs.rows import RowReader
-
-if TYPE_CHECKING:
-    from corpora.articles.article import Article
 
 TEXT = "text"
 

@@ -34,27 +34,24 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
             ) from error
 
 
-def json_reader(path: Path, text_column: str, id_column: str, language: str) -> RowReader:
-    """Return what makes articles of the rows; the first ones tell which columns there are."""
-    kinds: dict[str, set[type]] = {}
-    rows = chain.from_iterable(map(json_rows, table_files(path, ENDINGS)))
-    for _, row in islice(rows, LINES_ASKED):
-        for name, value in row.items():
-            kinds.setdefault(name, set()).add(type(value))
-    strings = [name for name, found in kinds.items() if str in found]
-    return RowReader(
-        list(kinds),
-        text_column,
-        id_column,
-        language,
-        str(path),
-        strings=strings,
-        is_articles=True,
-    )
+class JsonTable:
+    """Rows of one file or of all files of a folder."""
 
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.files = table_files(path, ENDINGS)
 
-def json_articles(path: Path, reader: RowReader) -> Iterator[Article]:
-    """Yield the articles of a file, or of all files of a folder."""
-    files = table_files(path, ENDINGS)
-    rows = ((file, line, row) for file in files for line, row in json_rows(file))
-    yield from articles_of_files(reader, path, rows, "line")
+    def reader(self, text_column: str, id_column: str, language: str) -> RowReader:
+        """Return what makes articles of the rows; the first ones tell which columns there are."""
+        kinds: dict[str, set[type]] = {}
+        for _, row in islice(chain.from_iterable(map(json_rows, self.files)), LINES_ASKED):
+            for name, value in row.items():
+                kinds.setdefault(name, set()).add(type(value))
+        strings, source = [name for name, found in kinds.items() if str in found], str(self.path)
+        columns = (list(kinds), text_column, id_column)
+        return RowReader(*columns, language, source, strings=strings, is_articles=True)
+
+    def articles(self, reader: RowReader) -> Iterator[Article]:
+        """Yield the articles of all files."""
+        rows = ((file, line, row) for file in self.files for line, row in json_rows(file))
+        yield from articles_of_files(reader, self.path, rows, "line")

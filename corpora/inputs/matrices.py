@@ -1,11 +1,10 @@
 """Counts in memory: matrices of NumPy and scipy with their words, AnnData, corpora."""
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,9 +12,6 @@ from scipy import sparse
 from corpora.corpus import Corpus
 from corpora.errors import CorpusFormatError
 from corpora.inputs.find import Input
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @dataclass(frozen=True)
@@ -25,7 +21,7 @@ class CountsInMemory(Input):
     held: Corpus = field(kw_only=True, repr=False)
 
     @classmethod
-    def of(cls, held: Corpus) -> CountsInMemory:
+    def of(cls, held: Corpus) -> "CountsInMemory":
         """Return the input that holds a corpus."""
         return cls(Path(f"counts-{held.content_hash[:12]}"), "corpus", "counts", held=held)
 

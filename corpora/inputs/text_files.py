@@ -1,6 +1,5 @@
 """A folder of texts: each `.txt` file a document, its path in the folder the id and the title."""
 
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +11,6 @@ from corpora.formats.text_folder import file_content
 from corpora.formats.vocabulary_file import is_unicode
 from corpora.inputs.folder_files import input_names
 from corpora.inputs.rows import RowReader
-
-logger = logging.getLogger(__name__)
 
 ENDING = ".txt"
 

@@ -1,22 +1,15 @@
 """Words of documents in their order, as numbers of a vocabulary."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora.hash_split import article_of
-from corpora.tokens.block import BREAK
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from corpora.tokens.block import TokenBlock
+from corpora.tokens.block import BREAK, TokenBlock
 
 UNKNOWN: Final = -1
 """Number of a word outside the vocabulary: it has a position in the text all the same."""

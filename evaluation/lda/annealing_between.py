@@ -24,14 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evaluation.arrays import Floats, Ints, Ints32, Rng
-from evaluation.lda.annealing import (
-    BELOW_ONE,
-    Document,
-    Tally,
-    place_of,
-    sample_topics,
-    tally_of,
-)
+from evaluation.lda.annealing import BELOW_ONE, Document, Tally, place_of, sample_topics, tally_of
 from evaluation.lda.topic_pairs import TopicPairs
 from evaluation.monte_carlo.annealed_chains import temperatures_for
 from models.kernel import kernel

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints
     from evaluation.topics.running_text import RunningText
 
-Measure = Literal["u_mass", "c_uci", "c_npmi", "c_v"]
 WINDOW_SIZES: Final[dict[str, int | None]] = {"u_mass": None, "c_uci": 10, "c_npmi": 10, "c_v": 110}
 """Tokens in a window, as in Röder et al. 2015; None for a document."""
 

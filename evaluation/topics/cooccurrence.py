@@ -7,26 +7,20 @@ Windows are counted in each of `N_BLOCKS` blocks of documents, so that standard 
 one block after the other. Article a, with all its sections, is in block a modulo `N_BLOCKS`.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from corpora.tokens.running_words import UNKNOWN
+from evaluation.arrays import Ints, Ints32
+from evaluation.topics.running_text import RunningText
 from models.checks import check_whole
 from models.kernel import kernel, read_only
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-    from scipy import sparse
-
-    from evaluation.arrays import Ints, Ints32
-    from evaluation.topics.running_text import RunningText
 
 PART: Final = 1 << 20
 """Tokens that are counted at a time, or those of two windows, if these are more."""
@@ -47,7 +41,7 @@ class Cooccurrence:
 class BlockCounts:
     """Counts of windows in each of G blocks of documents."""
 
-    words: TopicPairs
+    words: "TopicPairs"
     n_windows: Ints  # (G,)
     n_word: Ints  # (G, R)
     n_pair: Ints  # (G, P)
@@ -111,7 +105,7 @@ class TopicPairs:
     `partner_of` at the same positions."""
 
     @classmethod
-    def of(cls, topics: Ints) -> TopicPairs:
+    def of(cls, topics: Ints) -> "TopicPairs":
         """Return the words and pairs of topics (K, n)."""
         words, place = np.unique(topics, return_inverse=True)
         place = place.reshape(topics.shape)

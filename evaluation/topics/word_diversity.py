@@ -1,17 +1,12 @@
 """Diversity of lists of words, with an error over topics."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from evaluation.figure import Figure, jackknife
 from models.checks import check_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def word_diversity(words: Sequence[Sequence[str]], n_words: int = 25) -> Figure:

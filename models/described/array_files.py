@@ -6,26 +6,21 @@ doc_topic     (D, K) weights                 doc_ids      (D,) ids
 alpha         a number, or (K,)              other names: those of OCTIS and of R
 """
 
-from __future__ import annotations
-
 import json
 import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from corpora.errors import CorpusFormatError
+from corpora.files import PathLike
 from corpora.formats.compression import read_bytes
+from models.arrays import Floats
 from models.described.topics import DescribedTopics
 from models.described.word_lists import OUTLIERS, without_logs, words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from corpora.files import PathLike
-    from models.arrays import Floats
 
 NAMES = {
     "topics": ("topics", "topic_words", "topic_representations"),

@@ -7,19 +7,14 @@ topic #0 (0.100): 0.050*"river" + 0.030*"lake"        of the log
 Topic: 0 Words: 0.050*"river" + 0.030*"lake"          as tutorials print it
 """
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.errors import CorpusFormatError
+from corpora.files import PathLike
 from corpora.formats.compression import read_bytes
 from corpora.formats.lines import shown
-
-if TYPE_CHECKING:
-    from corpora.files import PathLike
 
 NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 BARE = r"""[^\s"'+,()\[\]]+"""  # Word without quotes

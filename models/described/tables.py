@@ -1,25 +1,19 @@
 """Tables of text as rows of fields: comma-, semicolon-, tab- or bar-separated, or by spaces."""
 
-from __future__ import annotations
-
 import csv
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora.articles.shard import MAX_CHARACTERS
 from corpora.errors import CorpusFormatError
+from corpora.files import PathLike
 from corpora.formats.lines import LineReader, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from corpora.files import PathLike
-    from models.arrays import Floats
+from models.arrays import Floats
 
 SEPARATORS = "\t,;|"
 PEEKED = 50  # Rows by which the kind of a table is told
@@ -43,7 +37,7 @@ class Table:
     separator: str  # Empty for white space
 
     @classmethod
-    def at(cls, path: PathLike) -> Table:
+    def at(cls, path: PathLike) -> "Table":
         """Return the table in a file; the first line that is not blank tells the separator.
 
         Raises OSError if the file cannot be read; CorpusFormatError if it has nothing but blanks.

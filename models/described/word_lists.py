@@ -11,21 +11,22 @@ Recognised by their columns:
     word, topic_0, topic_1, …    weights, a row a word
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re
+from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from corpora.files import PathLike
 from corpora.formats.lines import shown
-from models.described.printed_topics import printed_topics, terms_of
+from models.arrays import Bools, Floats
+from models.described.printed_topics import Weighted, printed_topics, terms_of
 from models.described.tables import (
     TOPIC_COLUMN,
     TOPIC_NAME,
+    Row,
     Table,
     are_numbered,
     is_number,
@@ -34,14 +35,6 @@ from models.described.tables import (
     share_of_numbers,
 )
 from models.described.topics import DescribedTopics
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from corpora.files import PathLike
-    from models.arrays import Bools, Floats
-    from models.described.printed_topics import Weighted
-    from models.described.tables import Row
 
 TOPIC = ("topic", "topic_id", "topics", "component", "cluster")
 WORD = ("term", "word", "token", "feature", "words")

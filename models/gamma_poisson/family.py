@@ -26,10 +26,7 @@ BETA_GAMMA_PFA = TrainerSpec(
     implied=lambda given: {"learn_shape": "shape" not in given},
     empties_topics=True,
     quick={"n_iter": 5, "burn_in": 1},
-    ways=(
-        *({"sampler": each} for each in SAMPLERS),
-        {"learn_shape": False, "start": "random"},
-    ),
+    ways=(*({"sampler": each} for each in SAMPLERS), {"learn_shape": False, "start": "random"}),
 )
 GAP = TrainerSpec(
     name="gap",

@@ -29,7 +29,6 @@ from models.variational.inference import (
     noisy_start,
 )
 
-Ints = Ints32 | NDArray[np.int64]
 LEAF = 128  # Documents in a leaf, whose statistics are summed one after the other
 WORD_BLOCK = 512  # Words in a task of a thread
 _DEEPEST = 40

@@ -10,16 +10,10 @@ log-likelihood if both become their mean φ. Merging needs the inner products of
 a row of them for each step.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from models.arrays import Floats
+from models.arrays import Floats
 
 DECIMALS = 12
 """Decimals of inner products: their last bits depend on the threads of the matrix product."""

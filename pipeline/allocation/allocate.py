@@ -43,7 +43,7 @@ from pipeline.allocation.figures import figures_of
 from pipeline.allocation.graphs import KINDS, Prior, parse_graphs, prepared
 from pipeline.allocation.read_table import read_table
 from pipeline.allocation.scores import name_of, recommend, rows_of, warnings_of
-from pipeline.allocation.table import as_csv, print_allocation, strongest
+from pipeline.allocation.table import as_csv, strongest
 from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.figures.write import write_figures
@@ -52,8 +52,6 @@ from pipeline.setting_sources import check_least, check_seed
 from pipeline.settings import AllocateSettings
 
 logger = logging.getLogger(__name__)
-
-__all__ = ["allocate", "print_allocation"]
 
 DEPENDS_ON = ("method", "particles", "moves", "order", "repeats", "seed")
 ANNEALED_DEPENDS_ON = ("method", "modes", "chains", "sweeps", "repeats", "seed")

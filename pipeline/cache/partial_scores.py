@@ -5,7 +5,6 @@ every 30 seconds, so that the same command goes on where an interrupted one was,
 or another cluster too, and the whole when the command is done. `evaluate` and `report` share them.
 """
 
-import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,8 +21,6 @@ from pipeline.cache.results import Arrays, ResultCache
 from pipeline.errors import UsageError
 from pipeline.settings import EvaluateSettings
 from pipeline.text.held_out import HeldOut
-
-logger = logging.getLogger(__name__)
 
 SAVE_SECONDS = 30.0  # Seconds between two times that scores are saved
 

@@ -10,11 +10,7 @@ from pipeline.settings import WarmSettings
 def add(commands: Any) -> None:
     """Add the command to the parser."""
     add_command(
-        commands,
-        "warm",
-        "compile all kernels now, so that no command has to",
-        WarmSettings,
-        run,
+        commands, "warm", "compile all kernels now, so that no command has to", WarmSettings, run
     )
 
 

@@ -45,11 +45,7 @@ def table_of(settings: DownloadSettings) -> Input:
 
     language = "" if settings.language == DEFAULT_LANGUAGE else settings.language
     return find_input(
-        settings.input,
-        settings.source,
-        settings.text_column,
-        settings.id_column,
-        language=language,
+        settings.input, settings.source, settings.text_column, settings.id_column, language=language
     )
 
 

@@ -5,20 +5,14 @@ send the table elsewhere (CWE-1236). Titles, ids and words come from others, so 
 be a formula gets an apostrophe before it; `plain_text` takes the apostrophe away again.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from corpora.files import PathLike
 from corpora.formats.compression import SUFFIXES, without_suffix, write_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from corpora.files import PathLike
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 ENDINGS = tuple(DELIMITERS)

@@ -21,13 +21,7 @@ from evaluation.topics.reference.build import build_index
 from evaluation.topics.reference.index import ReferenceIndex
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
-from pipeline.indexing.settings import (
-    PRUNING,
-    READING,
-    check_reading,
-    like_run,
-    own_settings,
-)
+from pipeline.indexing.settings import PRUNING, READING, check_reading, like_run, own_settings
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.run_directory import versions
 from pipeline.settings import IndexSettings, TrainSettings

@@ -1,19 +1,15 @@
 """Answers of one reader, as the page of a reading test saves them."""
 
-from __future__ import annotations
-
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from corpora.errors import CorpusFormatError
 from corpora.files import atomic_write_text
 from pipeline.reading.key_file import VERSION, ReadingTest, question_id, read_json
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 MAX_NAME = 80  # Characters of a reader's name
 MAX_SECONDS = 1e7  # of an answer

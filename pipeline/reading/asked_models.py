@@ -1,24 +1,16 @@
 """Models of a reading test: runs, files of other programs, and lists of words."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.errors import CorpusFormatError
+from evaluation.arrays import Floats
 from evaluation.topics.reading import weights_of_lists
-from models.described.topics import heaviest_words
+from models.described.topics import DescribedTopics, heaviest_words
 from pipeline.errors import UsageError
-from pipeline.runs.any_model import any_model
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from evaluation.arrays import Floats
-    from models.described.topics import DescribedTopics
-    from pipeline.runs.any_model import PathLike
-    from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.any_model import PathLike, any_model
+from pipeline.runs.loaded_run import LoadedRun
 
 SHOWN = 10  # Top words of a topic that readers may see
 

@@ -1,27 +1,21 @@
 """Documents of a run whose excerpts readers see, with the shares of their topics."""
 
-from __future__ import annotations
-
 import logging
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora import article_of
+from corpora import Corpus, article_of
 from corpora.errors import CorpusFormatError
 from corpora.files import sha256_of
 from corpora.row_blocks import tokens_of_documents
 from corpora.tokens.surface import text_of
+from evaluation.arrays import Floats
 from evaluation.topics.reading.topic_intruders import MIN_SHARE, N_TOPICS
 from pipeline.report.article_names import names_of
 from pipeline.report.documents_section import MIN_WORDS, articles_of
-
-if TYPE_CHECKING:
-    from corpora import Corpus
-    from evaluation.arrays import Floats
-    from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.loaded_run import LoadedRun
 
 logger = logging.getLogger(__name__)
 

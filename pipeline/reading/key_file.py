@@ -1,20 +1,14 @@
 """Key of a reading test: what its page shows, and the right answers, in one JSON file."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
 from corpora.files import atomic_write_text, sha256_of
-from evaluation.topics.reading import Item, Question
+from evaluation.topics.reading import Item, Question, Sheets
 from evaluation.topics.reading.question import TASKS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from evaluation.topics.reading import Sheets
 
 KEY: Final = "wikitopics reading test key"
 VERSION: Final = 1
@@ -29,7 +23,7 @@ class ReadingTest:
     """See `evaluation.topics.reading.Sheets`."""
 
     @classmethod
-    def of(cls, dealt: Sheets) -> ReadingTest:
+    def of(cls, dealt: Sheets) -> "ReadingTest":
         """Return the test of these sheets."""
         return cls(dealt.items, dealt.sheets)
 

@@ -1,10 +1,9 @@
 """`reading-test`: questions on the topics of models, as a page for readers and a key."""
 
-from __future__ import annotations
-
 import logging
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +19,8 @@ from pipeline.reading.documents import shown_documents
 from pipeline.reading.key_file import ReadingTest, write_key
 from pipeline.reading.page import reading_page
 from pipeline.setting_sources import check_least, check_seed
+from pipeline.settings import ReadingTestSettings
 from pipeline.version import software_version
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipeline.settings import ReadingTestSettings
 
 logger = logging.getLogger(__name__)
 

@@ -1,17 +1,12 @@
 """Page of a reading test: one HTML file that readers answer offline."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from evaluation.topics.reading.question import RATING, TOPIC_INTRUSION, WORD_INTRUSION
 from pipeline.reading.answers_file import ANSWERS
-from pipeline.reading.key_file import VERSION
+from pipeline.reading.key_file import VERSION, ReadingTest
 from pipeline.report.page import render_template
 from pipeline.report.page_data import clean
-
-if TYPE_CHECKING:
-    from pipeline.reading.key_file import ReadingTest
 
 SCRIPTS: Final = ("page_base.js", "reading_test.js")
 TASKS: Final = {

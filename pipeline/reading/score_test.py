@@ -1,22 +1,17 @@
 """`reading-score`: scores of models from the answers of readers."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evaluation.topics.reading import score
+from evaluation.topics.reading.agreement import Agreement
+from evaluation.topics.reading.intervals import Estimate
 from evaluation.topics.reading.question import RATING
+from evaluation.topics.reading.reading_scores import ModelScore
 from pipeline.reading.answers_file import read_answers
 from pipeline.reading.key_file import ReadingTest, read_key
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from evaluation.topics.reading.agreement import Agreement
-    from evaluation.topics.reading.intervals import Estimate
-    from evaluation.topics.reading.reading_scores import ModelScore
 
 
 def reading_score(key: str, answers: Sequence[str]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ RUN/report.html      the page, unless --output names another; ./report.html for 
 RUN/figures/         every figure as SVG and PNG; those of a comparison in figures/ beside the page
 """
 
-import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,7 +44,6 @@ from pipeline.setting_sources import check_least, check_seed
 from pipeline.settings import ReportSettings
 from pipeline.training.trainers import spec_of
 
-logger = logging.getLogger(__name__)
 N_STEPS = 4
 
 

@@ -1,12 +1,9 @@
 """Content of a report, section by section, before it is drawn and laid out as a page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from evaluation.estimate import Direction
+from evaluation.estimate import Direction
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,7 @@ class TopicsSection:
     """Topics (number, p(topic | word)) of each searched word, the most probable first."""
     n_not_searched: int  # Number of the other words of the vocabulary, the rarest
     map_share: float  # Share of the squared distances between topics that the map's plane shows
-    clouds: tuple[tuple[CloudWord, ...], ...]  # Word clouds, aligned with `topics`; may be empty
+    clouds: tuple[tuple["CloudWord", ...], ...]  # Word clouds, aligned with `topics`; may be empty
     n_words: int = 30  # Number of the most relevant words that are shown at any λ
     n_chains: int = 0  # Chains of which the topics are the consensus; 0 for one chain
 

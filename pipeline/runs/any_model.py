@@ -8,7 +8,7 @@ or in another: MODEL,SHARES. No pickle is loaded for them.
 import os
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -30,11 +30,6 @@ from pipeline.runs.model_files import kind_of, read_model, start_of
 from pipeline.runs.topica_file import MAGIC, read_topica
 
 PathLike = str | os.PathLike[str]
-
-DESCRIBED = (
-    "a table (CSV, TSV or text) of words or weights of topics, JSON, .npz, topica's save, or "
-    "BERTopic's folder by safetensors"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,14 +91,7 @@ def any_model(
     described = read_described(first, kind, words)
     if second:
         shares, ids = read_document_shares(second, described.n_topics)
-        described = DescribedTopics(
-            described.words,
-            described.vocabulary,
-            described.topic_word,
-            shares,
-            ids,
-            described.alpha,
-        )
+        described = replace(described, doc_topic=shares, doc_ids=ids)
     return AnyModel(name, None, None, described)
 
 
@@ -135,12 +123,8 @@ def described_kind(path: PathLike) -> str:
 
 def read_described(path: PathLike, kind: str, vocabulary: Sequence[str] | None) -> DescribedTopics:
     """Read topics of a kind that `described_kind` tells. Raises what its reader raises."""
-    with_words: dict[str, Callable[..., DescribedTopics]] = {
-        "bertopic": read_bertopic_folder,
-        "topica": read_topica,
-    }
-    if kind in with_words:
-        return with_words[kind](path)
+    if kind in ("bertopic", "topica"):
+        return read_bertopic_folder(path) if kind == "bertopic" else read_topica(path)
     readers: dict[str, Callable[..., DescribedTopics]] = {
         "table": read_topic_table,
         "arrays": read_array_topics,

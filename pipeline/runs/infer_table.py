@@ -1,29 +1,23 @@
 """Topics of new texts or rows, in the run's own words."""
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from corpora import ArticleStore, CorpusFormatError
+from corpora import Article, ArticleStore, CorpusFormatError
 from corpora.inputs.frames import rows_of
 from corpora.inputs.matrices import corpus_of
 from corpora.inputs.rows import RowReader
+from evaluation.arrays import Floats, Ints
 from pipeline.runs.document_rows import original_id
 from pipeline.runs.infer import in_words_of
+from pipeline.runs.loaded_run import LoadedRun
 from pipeline.text.documents import count_with
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from corpora import Article
-    from evaluation.arrays import Floats, Ints
-    from pipeline.runs.loaded_run import LoadedRun
 
 TEXTS = "texts"
 """Entry of the provenance: the columns that a run's texts were read from, and their language."""

@@ -1,22 +1,17 @@
 """Mean shares of topics in groups of documents, with standard errors over documents."""
 
-from __future__ import annotations
-
 import logging
 import math
 import re
 from bisect import bisect
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from evaluation.arrays import Floats, Ints
+from evaluation.arrays import Floats, Ints
 
 logger = logging.getLogger(__name__)
 

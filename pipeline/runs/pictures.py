@@ -1,23 +1,18 @@
 """Figures of a run's report as objects that a notebook shows."""
 
-from __future__ import annotations
-
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.files import atomic_write
 from pipeline.figures.write import FORMATS, image_of
 from pipeline.report.figures import all_figures
 from pipeline.report.report import run_report
+from pipeline.runs.loaded_run import LoadedRun
 from pipeline.settings import ReportSettings
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
-    from pipeline.runs.loaded_run import LoadedRun
 
 DPI = 80  # Dots an inch in notebooks: a figure is 10 inches wide
 

@@ -1,15 +1,11 @@
 """Tables that Python gets: a data frame where pandas is installed, else a structured array."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from models.html_table import html_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 SHOWN_ROWS, SHOWN_COLUMNS = 20, 20  # Most that a notebook shows of an array
 
@@ -27,7 +23,7 @@ class Table(np.ndarray):
     """Structured array (n_rows,), which a notebook shows as a table."""
 
     @classmethod
-    def of(cls, columns: Mapping[str, Sequence[Any]]) -> Table:
+    def of(cls, columns: Mapping[str, Sequence[Any]]) -> "Table":
         """Make a table of columns; strings, and numbers with gaps, become objects."""
         arrays = {name: _column(values) for name, values in columns.items()}
         n_rows = len(next(iter(arrays.values()), ()))

@@ -113,10 +113,7 @@ def _over_same_words(
     for each, (before, after) in zip(topics, padding, strict=True):
         common, own = np.split(each.topic_word, [len(words)], axis=1)
         result.append(
-            replace(
-                each,
-                topic_word=np.hstack([common, np.pad(own, ((0, 0), (before, after)))]),
-            )
+            replace(each, topic_word=np.hstack([common, np.pad(own, ((0, 0), (before, after)))]))
         )
     return result[0], result[1]
 

@@ -119,14 +119,9 @@ def shares_of(
     if described.doc_ids is None or (only_number_rows(described.doc_ids) and (rows < 0).any()):
         if len(described.doc_topic) == n_docs:
             return described.doc_topic, np.ones(n_docs, dtype=bool), ""
-        return (
-            None,
-            none,
-            (
-                f"shares of {len(described.doc_topic):,} documents without ids, and {n_docs:,} are "
-                "scored: give ids"
-            ),
-        )
+        n_rows = len(described.doc_topic)
+        why = f"shares of {n_rows:,} documents without ids, and {n_docs:,} are scored: give ids"
+        return None, none, why
     shares = np.zeros((n_docs, described.n_topics))
     shares[rows >= 0] = described.doc_topic[rows[rows >= 0]]
     return shares, rows >= 0, ""

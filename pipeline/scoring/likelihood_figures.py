@@ -1,6 +1,5 @@
 """Held-out likelihood as a column of the table of `evaluate --measures`."""
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -25,8 +24,6 @@ from pipeline.scoring.score import (
 )
 from pipeline.settings import EvaluateSettings
 from pipeline.text.held_out import HeldOut
-
-logger = logging.getLogger(__name__)
 
 
 def likelihood_figures(

@@ -30,7 +30,6 @@ from pipeline.training.trainers import decided_eta, eta_as_begun
 SETTINGS = "settings.toml"
 OF_ONE_RUN = (*NOT_IDENTITY, "topics")
 """Settings in which the runs of a selection differ, or that do not change results."""
-LARGEST_SEED = 2**63
 
 
 class SelectDirectory:

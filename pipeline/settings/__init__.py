@@ -1,35 +1,20 @@
 """Settings of each command, a module a command."""
 
-from pipeline.settings.allocate import AllocateSettings
-from pipeline.settings.download import DEFAULT_LANGUAGE, DownloadSettings
-from pipeline.settings.evaluate import EvaluateSettings
-from pipeline.settings.field import AUTO, NoSettings, choices_of, is_address, setting
-from pipeline.settings.index import IndexSettings
-from pipeline.settings.infer import InferSettings
-from pipeline.settings.reading_test import ReadingTestSettings
-from pipeline.settings.report import ReportSettings
-from pipeline.settings.select import NOT_SHARED, SelectSettings
-from pipeline.settings.topics import TopicsSettings
-from pipeline.settings.train import TrainSettings
-from pipeline.settings.warm import WarmSettings
-
-__all__ = [
-    "AUTO",
-    "DEFAULT_LANGUAGE",
-    "NOT_SHARED",
-    "AllocateSettings",
-    "DownloadSettings",
-    "EvaluateSettings",
-    "IndexSettings",
-    "InferSettings",
-    "NoSettings",
-    "ReadingTestSettings",
-    "ReportSettings",
-    "SelectSettings",
-    "TopicsSettings",
-    "TrainSettings",
-    "WarmSettings",
-    "choices_of",
-    "is_address",
-    "setting",
-]
+from pipeline.settings.allocate import AllocateSettings as AllocateSettings
+from pipeline.settings.download import DEFAULT_LANGUAGE as DEFAULT_LANGUAGE
+from pipeline.settings.download import DownloadSettings as DownloadSettings
+from pipeline.settings.evaluate import EvaluateSettings as EvaluateSettings
+from pipeline.settings.field import AUTO as AUTO
+from pipeline.settings.field import NoSettings as NoSettings
+from pipeline.settings.field import choices_of as choices_of
+from pipeline.settings.field import is_address as is_address
+from pipeline.settings.field import setting as setting
+from pipeline.settings.index import IndexSettings as IndexSettings
+from pipeline.settings.infer import InferSettings as InferSettings
+from pipeline.settings.reading_test import ReadingTestSettings as ReadingTestSettings
+from pipeline.settings.report import ReportSettings as ReportSettings
+from pipeline.settings.select import NOT_SHARED as NOT_SHARED
+from pipeline.settings.select import SelectSettings as SelectSettings
+from pipeline.settings.topics import TopicsSettings as TopicsSettings
+from pipeline.settings.train import TrainSettings as TrainSettings
+from pipeline.settings.warm import WarmSettings as WarmSettings

@@ -50,9 +50,7 @@ class TopicsSettings:
         "", "coherence of each topic, counted in this file that `index` made", metavar="FILE"
     )
     measure: str = setting(
-        "c_npmi",
-        "measure of coherence",
-        choices=("c_npmi", "c_v", "c_uci", "u_mass"),
+        "c_npmi", "measure of coherence", choices=("c_npmi", "c_v", "c_uci", "u_mass")
     )
     runs: str = setting("runs", "folder of runs", metavar="DIR")
     threads: int = setting(

@@ -4,23 +4,16 @@ RUNS/texts-<hash>/             the article store
 RUNS/.texts-<hash>.partial/    what a process that reads, or was killed, has so far
 """
 
-from __future__ import annotations
-
 import secrets
 import shutil
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from corpora import ArticleStore, CorpusFormatError, writer_lock
+from corpora import Article, ArticleStore, CorpusFormatError, writer_lock
 from corpora.files import sha256_of
 from corpora.lock import lock_holder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from corpora import Article
 
 PREFIX = "texts-"
 

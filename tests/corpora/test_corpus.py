@@ -16,7 +16,6 @@ from tests.corpora.tokens.blocks import block_of_runs
 
 ALL = Pruning(no_below=1, no_above=1.0, keep_n=None)
 
-Documents = list[list[list[str]]]
 tiny_documents = st.lists(
     st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6), max_size=3), max_size=9
 )

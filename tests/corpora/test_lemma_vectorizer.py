@@ -75,9 +75,7 @@ def test_counts_are_those_of_the_text_stage(fitted, tmp_path):
     store = ArticleStore(tmp_path / "store")
     store.append(Article(i + 1, 0, "", "", "", "en", "", text) for i, text in enumerate(TEXTS))
     tokens = TokenStore(
-        store,
-        tmp_path / "tokens",
-        TextSettings(parts_of_speech=SETTINGS["parts_of_speech"]),
+        store, tmp_path / "tokens", TextSettings(parts_of_speech=SETTINGS["parts_of_speech"])
     )
     list(tokens.fill())
     rule = Bigrams({})

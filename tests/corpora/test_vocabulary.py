@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +7,6 @@ from corpora.errors import EmptyVocabularyError
 from corpora.vocabulary import SHOWN, Pruning, learn_vocabulary, prune
 from tests.corpora.tokens.blocks import block_of_runs
 
-Chunks = list[tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]]
 prunings = st.builds(
     Pruning,
     no_below=st.integers(1, 6),

@@ -29,7 +29,6 @@ MAXLAG = {
 }
 RATELIMITED = {"error": {"code": "ratelimited", "info": "You've exceeded your rate limit."}}
 REDIRECTED = "&was_redirected=1"
-Reply = tuple[int, dict[str, str], bytes]
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,6 @@ from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
 N_PAGES = 130
 
-Ask = dict[str, str]
-MadeUp = tuple[SyntheticWiki, Scripted, str]
-Skipped = dict[str, list[str]]
-
 
 def nothing(page_id):
     return False

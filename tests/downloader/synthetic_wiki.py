@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import gcd
 from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
 from urllib.parse import parse_qs, urlsplit
 
 TIMESTAMP = "2024-05-06T07:08:09Z"
@@ -175,11 +175,6 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         cast("list[bytes]", self.__dict__["_headers_buffer"]).extend([b"\r\n", body])
         self.flush_headers()
-
-
-class Answering(Protocol):
-    def answer(self, params):
-        """The answer to a request."""
 
 
 class Scripted:

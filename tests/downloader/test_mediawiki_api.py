@@ -15,7 +15,6 @@ from tests.downloader.impatient_client import PATIENT, new_client
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
 PAGE = {"pageid": 1, "ns": 0, "title": "One"}
-Ask = dict[str, str]
 CLIENT = PATIENT
 STEERING = "\x1b[2J\x07 half \ud83d pair \u202e\nand a line " + "x" * 5000
 SITE = json.loads(SyntheticWiki(3).answer({"meta": "siteinfo"}))

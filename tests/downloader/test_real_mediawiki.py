@@ -37,7 +37,6 @@ from tests.downloader.mediawiki import (
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-Skipped = dict[str, list[str]]
 
 
 @pytest.fixture(scope="module")

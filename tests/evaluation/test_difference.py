@@ -186,11 +186,7 @@ def test_groups_are_sums():
         ({"b": OnlineLDA()}, NotFittedError, "fit"),
         ({"b": object()}, TypeError, "object"),
         ({"counts": np.ones((2, 5), dtype=int)}, ValueError, "6"),
-        (
-            {"a": LDATopics([[0.5, 0.5, 0, 0, 0, 0]], [1.0])},
-            ZeroProbabilityError,
-            "probability 0",
-        ),
+        ({"a": LDATopics([[0.5, 0.5, 0, 0, 0, 0]], [1.0])}, ZeroProbabilityError, "probability 0"),
     ],
 )
 def test_bad_arguments_are_named(change, error, match):

@@ -3,23 +3,15 @@
 Krippendorff 2011, "Computing Krippendorff's alpha-reliability".
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from evaluation.topics.reading.question import RATING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from evaluation.arrays import Floats
-    from evaluation.topics.reading.question import Item
+from evaluation.arrays import Floats
+from evaluation.topics.reading.question import RATING, Item
 
 LEVELS = ("nominal", "ordinal", "interval")
 

@@ -1,14 +1,10 @@
 """Questions put to any function, in place of a reader."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from evaluation.topics.reading.question import Question
+from evaluation.topics.reading.question import Question
 
 
 def ask(questions: Sequence[Question], answer: Callable[[Question], int]) -> list[int]:

@@ -14,16 +14,12 @@ components"). A bootstrap of readers and topics overstates V, as it counts σ²_
 (Owen 2007, "The pigeonhole bootstrap").
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints
+from evaluation.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,14 @@ another interval). Differences: from the two intervals and the correlation of th
 Donner 2008, "Construction of confidence limits about effect measures: a general approach").
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from scipy.special import stdtrit
 
 from evaluation.figure import wilson
-
-if TYPE_CHECKING:
-    from evaluation.topics.reading.crossed_mean import CrossedMean
+from evaluation.topics.reading.crossed_mean import CrossedMean
 
 LEVEL: Final = 0.95
 Z: Final = 1.959963984540054

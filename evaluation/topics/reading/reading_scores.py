@@ -5,16 +5,16 @@ share of readers who find the intruding word (eq. 1), the topic log odds are the
 the true intruder minus log θ of the topic chosen in its place (eq. 2).
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from evaluation.arrays import Floats, Ints
 from evaluation.topics.reading.agreement import Agreement, agreement
 from evaluation.topics.reading.crossed_mean import correlation, crossed_mean
 from evaluation.topics.reading.intervals import (
@@ -25,11 +25,6 @@ from evaluation.topics.reading.intervals import (
     too_few,
 )
 from evaluation.topics.reading.question import RATING, TASKS, TOPIC_INTRUSION, Item
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from evaluation.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,15 @@ far they agree, and the others are dealt to sheets. Each sheet has tasks and mod
 proportions as the whole test.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from evaluation.topics.reading.question import TASKS, Item
 from models.checks import check_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SHARED: Final = 4  # One of so many questions of a sheet is on all sheets
 

@@ -3,21 +3,15 @@
 Chang et al. 2009, "Reading tea leaves: how humans interpret topic models", Sec. 3.2.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from evaluation.arrays import Floats
 from evaluation.topics.reading.question import TOPIC_INTRUSION, Item, Question
 from models.checks import check_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from evaluation.arrays import Floats
 
 N_TOPICS: Final = 3
 N_WORDS: Final = 8  # Words by which a topic is shown

@@ -4,20 +4,15 @@ Newman, Lau, Grieser & Baldwin 2010, "Automatic evaluation of topic coherence": 
 the ten top words of topics from 1, useless, to 3, useful.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from evaluation.topics.reading.question import RATING, Item, Question
 from evaluation.topics.reading.word_intruders import checked_topics
 from models.checks import check_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
 
 LEVELS: Final = (
     "the words have nothing in common",

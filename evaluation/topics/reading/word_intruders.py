@@ -5,22 +5,16 @@ models", Sec. 3.1. The intruder has a low probability in the topic, so that it d
 there, and a high one in another topic, so that it is not found by being rare.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from evaluation.arrays import Floats
 from evaluation.topics.distance import normalised_rows
 from evaluation.topics.reading.question import WORD_INTRUSION, Item, Question
 from models.checks import check_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from evaluation.arrays import Floats
 
 N_WORDS: Final = 5
 PROBABLE: Final = 10

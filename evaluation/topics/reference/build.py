@@ -5,27 +5,20 @@ the parts follow each other, the postings of a word are those of all parts, one 
 they are gathered for some words at a time.
 """
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from corpora.content_hash import json_array
-from corpora.files import atomic_write
+from corpora.files import PathLike, atomic_write
 from corpora.spilled_run import SpillFile
+from corpora.tokens.running_words import RunningWords
+from evaluation.arrays import Ints32
 from evaluation.topics.reference.index_file import SectionWriter
-from evaluation.topics.reference.postings import encode, encode_numbers, gather_pieces
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from corpora.files import PathLike
-    from corpora.tokens.running_words import RunningWords
-    from evaluation.arrays import Ints32
-    from evaluation.topics.reference.postings import Bytes
+from evaluation.topics.reference.postings import Bytes, encode, encode_numbers, gather_pieces
 
 MAX_TOKENS = 1 << 23
 """Tokens in memory: with their postings they take some 12 bytes each."""

@@ -8,35 +8,24 @@ A query reads the postings of the words asked for, a stretch of documents at a t
 in a text in memory: the counts are equal.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
 from corpora.array_file import release
 from corpora.errors import CorpusFormatError
+from corpora.files import PathLike
 from corpora.tokens.running_words import UNKNOWN
-from evaluation.topics.cooccurrence import WindowCounter, check_windows, parts_of
+from evaluation.arrays import Ints, Ints32
+from evaluation.topics.cooccurrence import BlockCounts, WindowCounter, check_windows, parts_of
 from evaluation.topics.reference.build import CHECK_BYTES, check_of
 from evaluation.topics.reference.index_file import Sections
-from evaluation.topics.reference.postings import (
-    decode_numbers,
-    fill_stretch,
-    take_words,
-)
+from evaluation.topics.reference.postings import Bytes, decode_numbers, fill_stretch, take_words
 from models.kernel import read_only
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from corpora.files import PathLike
-    from evaluation.arrays import Ints, Ints32
-    from evaluation.topics.cooccurrence import BlockCounts
-    from evaluation.topics.reference.postings import Bytes
 
 NO_POSITION: Final = np.iinfo(np.int64).max
 """Position after the last one of a word."""
@@ -59,7 +48,7 @@ class ReferenceIndex:
     _postings: Bytes
 
     @classmethod
-    def open(cls, path: PathLike, *, checked: bool = False) -> ReferenceIndex:
+    def open(cls, path: PathLike, *, checked: bool = False) -> "ReferenceIndex":
         """Open a file that `build_index` wrote.
 
         The postings of a word are checked when they are read; if `checked`, all at once.

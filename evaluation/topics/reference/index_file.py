@@ -8,24 +8,19 @@
 The first bytes are written last. A file that was cut off has another size than its header says.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from corpora.files import PathLike
-    from evaluation.topics.reference.postings import Bytes
+from corpora.files import PathLike
+from evaluation.topics.reference.postings import Bytes
 
 MAGIC = b"wtindex1"
 START = struct.Struct("<8sQQ32s")
@@ -76,7 +71,7 @@ class Sections:
     _data: Bytes  # (n_bytes,), the mapped file
 
     @classmethod
-    def open(cls, path: PathLike) -> Sections:
+    def open(cls, path: PathLike) -> "Sections":
         """Open a file.
 
         Raises FileNotFoundError if there is none; CorpusFormatError if it is something else, or was

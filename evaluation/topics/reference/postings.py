@@ -6,21 +6,15 @@ positive. A gap is LEB128: 7 bits a byte, the lowest first, with the top bit set
 the last. Postings of parts of the text, one part after the other, are simply concatenated.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from evaluation.arrays import Ints, Ints32
 from models.kernel import kernel, read_only
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from evaluation.arrays import Ints, Ints32
-
-    Bytes = NDArray[np.uint8]
-
+Bytes = NDArray[np.uint8]
 MAX_SHIFT = 56
 """Bits before the last byte of a gap, at most: gaps are below 2**63."""
 

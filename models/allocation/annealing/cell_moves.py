@@ -168,12 +168,7 @@ def _multiply_all(weights: Floats, n_values: int, width: int, sums: Floats) -> N
 
 @kernel
 def _draw_numbers(
-    weights: Floats,
-    n_values: int,
-    m: int,
-    sums: Floats,
-    numbers: Ints32,
-    rng: np.random.Generator,
+    weights: Floats, n_values: int, m: int, sums: Floats, numbers: Ints32, rng: np.random.Generator
 ) -> bool:
     """Draw how many of m tokens have each value, the last value first. Overwrites `sums`.
 

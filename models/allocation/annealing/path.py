@@ -153,12 +153,7 @@ def _of_log_odds(x: Floats) -> Floats:
 
 
 def _path_of(
-    urn: Urn,
-    moves: Moves,
-    mean: Floats,
-    scale: _Scale,
-    n_steps: int,
-    rng: np.random.Generator,
+    urn: Urn, moves: Moves, mean: Floats, scale: _Scale, n_steps: int, rng: np.random.Generator
 ) -> Pilot:
     first = _first(urn, moves, mean, scale, rng)
     if mean.any():  # independent tokens may all be alike, and the model's not

@@ -44,8 +44,7 @@ def word_clouds(section: TopicsSection) -> Figure | None:
         "Word clouds of the most prevalent topics",
         description,
         lambda figure: draw_clouds(
-            figure,
-            [(f"Topic {row.number} ({row.prevalence:.1%})", cloud) for row, cloud in shown],
+            figure, [(f"Topic {row.number} ({row.prevalence:.1%})", cloud) for row, cloud in shown]
         ),
     )
 

@@ -25,13 +25,7 @@ from models.parallel import effective_n_jobs, for_blocks
 from pipeline.allocation.letter_pairs import letter_pairs
 from pipeline.figures.style import series_style
 from pipeline.reproduce.cemgil2019.letters import draw_pairs
-from pipeline.reproduce.cemgil2019.scores import (
-    ANNEALED,
-    NAMES,
-    WITH_MOVES,
-    Budget,
-    budget_of,
-)
+from pipeline.reproduce.cemgil2019.scores import ANNEALED, NAMES, WITH_MOVES, Budget, budget_of
 from pipeline.reproduce.claims import Finding, Findings
 from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, numbers, plain
 from pipeline.reproduce.settings import ReproduceSettings

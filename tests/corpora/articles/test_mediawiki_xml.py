@@ -15,13 +15,7 @@ from corpora import errors
 from corpora.articles import mediawiki_xml
 from corpora.articles.article import Article
 from corpora.articles.bzip2_blocks import Share, checked, read_blocks
-from corpora.articles.mediawiki_xml import (
-    head_of,
-    pages_of,
-    read_articles,
-    read_pages,
-    try_again,
-)
+from corpora.articles.mediawiki_xml import head_of, pages_of, read_articles, read_pages, try_again
 from corpora.articles.page import Skipped, page_to_article
 from corpora.articles.page_filter import PageFilter
 from corpora.worker_pool import WorkerDiedError

@@ -307,11 +307,7 @@ def test_articles_without_columns_are_the_bytes_of_version_1():
     content = gzip.decompress(pack_shard([EXAMPLE, replace(EXAMPLE, page_id=13)]))
     assert b"columns" not in content
     expected = io.BytesIO()
-    for value in (
-        HEADER | {"keys": [("en", 12), ("en", 13)]},
-        RECORD,
-        RECORD | {"page_id": 13},
-    ):
+    for value in (HEADER | {"keys": [("en", 12), ("en", 13)]}, RECORD, RECORD | {"page_id": 13}):
         pickler = pickle.Pickler(expected, protocol=5)
         pickler.fast = True
         pickler.dump(value)

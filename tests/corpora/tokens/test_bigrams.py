@@ -20,8 +20,6 @@ from tests.corpora.tokens.blocks import block_of_runs, learn_bigrams
 Documents = list[list[list[str]]]
 Token = tuple[str, str, bool]
 """Word, part of speech, and whether it continues a noun chunk."""
-Tagged = list[list[list[Token]]]
-Rule = tuple[frozenset[tuple[str, str]] | None, bool]
 SETTINGS = [
     *(("classic", 5, 10.0), ("classic", 2, 100.0), ("classic", 1, 0.5), ("npmi", 3, 0.4)),
     ("npmi", 1, -1.0),

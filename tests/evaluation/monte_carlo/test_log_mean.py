@@ -3,11 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from evaluation.monte_carlo.log_mean import (
-    genealogy_variance,
-    log_mean_of,
-    standard_error_of_mean,
-)
+from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of, standard_error_of_mean
 
 
 def test_by_hand():

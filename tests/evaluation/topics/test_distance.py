@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from evaluation import cross_distances, topic_distances
-
-Floats = NDArray[np.float64]
 
 
 def naive(p, q):

@@ -2,11 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from evaluation import topic_distances, topic_map
-
-Floats = NDArray[np.float64]
 
 
 def distances_of(points):

@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from evaluation import relevance, relevant_words, topics_of_words
 from evaluation.topics.relevance import WEIGHTS, _unbeaten
-
-Floats = NDArray[np.float64]
 
 
 def test_by_hand():

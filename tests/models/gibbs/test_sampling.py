@@ -18,12 +18,7 @@ from models.gibbs.start import draw_topics, random_start
 from models.gibbs.state import SAMPLERS, GibbsLDAState
 from models.gibbs.sweep import GibbsSweeps
 from models.gibbs.tokens import count_word_topics, tokens_of
-from models.gibbs.topic_lists import (
-    empty_lists,
-    list_doc_topics,
-    sort_lists,
-    topics_of_words,
-)
+from models.gibbs.topic_lists import empty_lists, list_doc_topics, sort_lists, topics_of_words
 from tests.oracles.simulated import block_topics, simulated_documents
 
 TINY = [

@@ -17,7 +17,6 @@ from tests.fork_server import ForkServer
 from tests.pipeline.support import call, flip
 
 KEY, OTHER = key_of("kind", part=1), key_of("kind", part=2)
-REPOSITORY = Path(__file__).parents[3]
 WORKER = """
 import sys
 import numpy as np

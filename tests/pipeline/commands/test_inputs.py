@@ -11,15 +11,7 @@ import pytest
 from scipy.io import mmwrite
 
 from corpora import Corpus
-from tests.pipeline.support import (
-    arrays_of,
-    call,
-    files_of,
-    finish,
-    made_up_texts,
-    refused,
-    spawn,
-)
+from tests.pipeline.support import arrays_of, call, files_of, finish, made_up_texts, refused, spawn
 
 MODEL = ("--topics", 3, "--seed", 5, "--threads", 1)
 WORDS = ("--no-below", 1, "--no-above", 1)

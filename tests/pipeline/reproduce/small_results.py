@@ -29,9 +29,7 @@ from tests.pipeline.reproduce.inouye2015.test_scaling import SMALL as SMALL_SCAL
 from tests.pipeline.reproduce.support import SMALL, few_counts, write_tables
 
 STORED = Path(__file__).with_suffix(".json")
-PROTOCOLS: dict[Any, Any] = {
-    lpmrf_scaling: SMALL_SCALING,
-}
+PROTOCOLS: dict[Any, Any] = {lpmrf_scaling: SMALL_SCALING}
 _PERPLEXITY = {"counts": "documents.npz", "topics": 2, "penalty": 0.1, "length_scale": 1.5}
 OPTIONS: dict[str, dict[str, Any]] = {
     "aldebakel-trainers": OF_THEMES,

@@ -60,11 +60,7 @@ def place(tmp_path):
     [
         ("l2r-kl --counts nowhere.npz", 3, "--counts: there is no file or directory nowhere.npz"),
         ("l2r-kl --counts counts.npz,other/counts.npz", 2, "would both be called counts"),
-        (
-            "l2r-kl --counts unknown.xyz",
-            2,
-            "it can be uci, mtx, ldac, npz",
-        ),
+        ("l2r-kl --counts unknown.xyz", 2, "it can be uci, mtx, ldac, npz"),
         ("l2r-kl --counts half.npz", 3, "counts must be whole numbers"),
         ("l2r-kl --counts else.npz", 3, "no sparse matrix"),
         ("l2r-kl --counts cut.npz", 3, "no sparse matrix"),

@@ -73,12 +73,7 @@ def test_with_two_values_a_fiber_is_drawn_from_its_conditional(model, X, fiber, 
 def test_fibers_of_matrices_and_tensors():
     _, fibers, cells = fibers_for(AllocationModel.nmf(2, 3, 2), X)
     found = [cells[part].tolist() for part in np.split(fibers.cell, fibers.start[1:-1])]
-    assert found == [
-        [[0, 1], [1, 1]],
-        [[0, 2], [1, 2]],
-        [[0, 0], [0, 1], [0, 2]],
-        [[1, 1], [1, 2]],
-    ]
+    assert found == [[[0, 1], [1, 1]], [[0, 2], [1, 2]], [[0, 0], [0, 1], [0, 2]], [[1, 1], [1, 2]]]
     tensor = np.zeros((2, 2, 2), int)
     tensor[0, 0, 0] = tensor[0, 0, 1] = tensor[1, 1, 1] = 1
     _, fibers, _ = fibers_for(AllocationModel.cp((2, 2, 2), 2), tensor)

@@ -59,11 +59,7 @@ def law_of_allocations(model, n_tokens):
     return {tensor.tobytes(): p for tensor, p in zip(tensors, np.exp(log_p), strict=True)}
 
 
-PRIOR = {
-    "s": [[[0.3, 0.0], [1.0, 2.0]], [[0.5, 0.5], [1.0, 4.0]]],
-    "x": [1, 2],
-    "y": [3, 1],
-}
+PRIOR = {"s": [[[0.3, 0.0], [1.0, 2.0]], [[0.5, 0.5], [1.0, 4.0]]], "x": [1, 2], "y": [3, 1]}
 PARENTS_LAST = {"s": ("x", "y"), "x": (), "y": ()}
 
 

@@ -15,9 +15,7 @@ from pipeline.reproduce.inouye2015.models import (
     Scorer,
     Variant,
 )
-from pipeline.reproduce.inouye2015.perplexity import (
-    split_of,
-)
+from pipeline.reproduce.inouye2015.perplexity import split_of
 from tests.shared_data import shared_file
 
 SMALL = Budget(

@@ -8,19 +8,8 @@ from scipy import sparse
 from evaluation.estimate import LikelihoodEstimate
 from pipeline.reproduce.experiment import Found
 from pipeline.reproduce.inouye2015 import published
-from pipeline.reproduce.inouye2015.models import (
-    FEW,
-    FIELDS,
-    MULTINOMIAL,
-    SUMMED,
-    Variant,
-)
-from pipeline.reproduce.inouye2015.perplexity import (
-    CLASSIC3,
-    HeldOut,
-    PerplexitySettings,
-    as_json,
-)
+from pipeline.reproduce.inouye2015.models import FEW, FIELDS, MULTINOMIAL, SUMMED, Variant
+from pipeline.reproduce.inouye2015.perplexity import CLASSIC3, HeldOut, PerplexitySettings, as_json
 from tests.pipeline.reproduce.inouye2015.small_models import SINGLE
 from tests.pipeline.reproduce.support import failing, places
 

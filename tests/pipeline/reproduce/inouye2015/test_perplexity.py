@@ -16,12 +16,7 @@ from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted
 from pipeline.reproduce import counts as experiment_counts
 from pipeline.reproduce.inouye2015 import perplexity, published
-from pipeline.reproduce.inouye2015.models import (
-    FIELDS,
-    MULTINOMIAL,
-    Scorer,
-    Variant,
-)
+from pipeline.reproduce.inouye2015.models import FIELDS, MULTINOMIAL, Scorer, Variant
 from pipeline.reproduce.inouye2015.perplexity import (
     CLASSIC3,
     HeldOut,
@@ -33,12 +28,7 @@ from pipeline.reproduce.inouye2015.perplexity import (
 )
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.reproduce.trials import group_of
-from tests.pipeline.reproduce.inouye2015.small_models import (
-    SMALL,
-    documents,
-    scored,
-    summed_of,
-)
+from tests.pipeline.reproduce.inouye2015.small_models import SMALL, documents, scored, summed_of
 from tests.pipeline.reproduce.inouye2015.test_figure_3 import made_up
 from tests.pipeline.reproduce.support import failing, reproduced, without_seconds
 from tests.pipeline.support import call, inside
