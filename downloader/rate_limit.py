@@ -26,7 +26,7 @@ from filelock import lock_descriptor
 
 from corpora.files import BINARY, read_at, write_at
 from downloader.errors import TryLaterError
-from downloader.rate_limit_state import MAGIC, SIZE, RateLimitState, clock_time
+from downloader.rate_limit_state import FORMER_SIZE, MAGIC, SIZE, RateLimitState, clock_time
 
 __all__ = ["RateLimiter"]
 
@@ -196,7 +196,7 @@ class RateLimiter:
             return os.open(self.path, flags, 0o600)
 
     def _read(self, descriptor: int) -> RateLimitState:
-        data = read_at(descriptor, SIZE + 1, 0)
+        data = read_at(descriptor, FORMER_SIZE + 1, 0)
         state = RateLimitState.unpack(data) if data else RateLimitState()
         now = self._clock()
         before = state and state.pack()
@@ -229,4 +229,4 @@ def _content(path: Path) -> bytes:
     all, cannot be read.
     """
     with path.open("rb") as file:
-        return FIRST + read_at(file.fileno(), SIZE + 1, len(FIRST))
+        return FIRST + read_at(file.fileno(), FORMER_SIZE, len(FIRST))

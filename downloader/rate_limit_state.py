@@ -18,6 +18,9 @@ from datetime import datetime
 
 MAGIC = b"wtrate2\n"
 SIZE = len(MAGIC) + 4 * 8 + 4
+FORMER_MAGIC, FORMER_SIZE = b"wtpace1\n", len(MAGIC) + (4 + 1024) * 8 + 4
+"""Files of the first version, which kept the last 1,024 answers; their pause is obeyed."""
+
 WINDOW_MARGIN = 1.001
 """Windows are a thousandth longer, because the server's clock may run slower than ours."""
 TRANSIT_SECONDS = 0.25  # Time in which the request of a killed process reaches the server
@@ -42,11 +45,15 @@ class RateLimitState:
     @classmethod
     def unpack(cls, data: bytes) -> "RateLimitState | None":
         """Return the state of a file's bytes, or None if they are damaged."""
-        if len(data) != SIZE or not data.startswith(MAGIC):
+        former = data.startswith(FORMER_MAGIC)
+        size = FORMER_SIZE if former else SIZE
+        if len(data) != size or not (former or data.startswith(MAGIC)):
             return None
         if zlib.crc32(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
             return None
         state = cls(*struct.unpack_from("<4d", data, len(MAGIC)))
+        if former:
+            state.last_answer = math.inf
         return None if any(map(math.isnan, astuple(state))) else state
 
     def pack(self) -> bytes:

@@ -120,9 +120,11 @@ class MarginalEstimate:
         Raises KeyError if an array is missing; ValueError if the arrays are no estimate.
         """
         values: dict[str, Any] = {}
+        former = {"genealogy_error": math.nan, "searches": np.zeros(0), "n_found": 0}  # had none
+        given = {prefix + name: np.asarray(value) for name, value in former.items()} | {**arrays}
         for each in fields(cls):
             if each.name != "path":
-                array = arrays[prefix + each.name]
+                array = given[prefix + each.name]
                 values[each.name] = array if each.name in ("repeats", "searches") else array.item()
         if values["direction"] not in get_args(MarginalDirection):
             raise ValueError(f"direction must be one of {get_args(MarginalDirection)}")

@@ -5,9 +5,11 @@ import math
 import os
 import random
 import select
+import struct
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 from socket import MSG_PEEK
 
@@ -17,7 +19,7 @@ from hypothesis import strategies as st
 
 from downloader.errors import SourceError, TryLaterError
 from downloader.rate_limit import RateLimiter
-from downloader.rate_limit_state import MAX_PAUSE, SIZE, RateLimitState
+from downloader.rate_limit_state import FORMER_MAGIC, FORMER_SIZE, MAX_PAUSE, SIZE, RateLimitState
 from downloader.service import rate_limit_path
 from tests.downloader.fault_proxy import most_within
 from tests.downloader.hostile_server import http, serving
@@ -228,6 +230,16 @@ def test_a_damaged_file_counts_as_a_limit_used_up(world, limiter, damage):
 @given(st.binary(max_size=2 * SIZE))
 def test_no_bytes_crash_the_reader(data):
     assert RateLimitState.unpack(data) is None
+
+
+def test_the_pause_in_a_file_of_the_first_version_is_obeyed(world, limiter):
+    data = FORMER_MAGIC + struct.pack("<4d", 7, START - 9, START - 5, START + 30)
+    data = data.ljust(FORMER_SIZE - 4, b"\0")
+    limiter.path.write_bytes(data + struct.pack("<I", zlib.crc32(data)))
+    assert limiter.paused_until == START + 30
+    with limiter.request():
+        assert 30 <= world.now - START < 31
+    assert limiter.path.stat().st_size == SIZE
 
 
 def test_a_request_within_a_request_is_our_mistake(limiter):

@@ -58,3 +58,12 @@ def test_the_former_name_of_is_unreliable_warns():
     with pytest.deprecated_call(match="is_unsure is now is_unreliable"):
         assert found.is_unsure
     assert found.is_unreliable
+
+
+def test_arrays_of_a_version_without_errors_by_genealogy():
+    made = estimate_of([-3.0, -4.0])
+    arrays = made.to_arrays("x/")
+    assert math.isnan(arrays.pop("x/genealogy_error"))
+    found = MarginalEstimate.from_arrays(arrays, "x/")
+    assert (found.log_marginal, found.standard_error) == (made.log_marginal, made.standard_error)
+    assert math.isnan(found.genealogy_error)
