@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # A busy machine is no fault of the code: laws are checked without a clock. Laws that do not say of
 # how many examples have a hundred, and fewer where the slow tests are left out.
 settings.register_profile("thorough", deadline=None)
-settings.register_profile("quick", deadline=None, max_examples=40)
+settings.register_profile("quick", deadline=None, max_examples=25)
 
 
 SESSION_CACHE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
