@@ -15,12 +15,14 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from corpora import Annotation
 
 # A busy machine is no fault of the code: laws are checked without a clock. Laws that do not say of
 # how many examples have a hundred, and fewer where the slow tests are left out.
 settings.register_profile("thorough", deadline=None)
-settings.register_profile("quick", deadline=None, max_examples=40)
+settings.register_profile("quick", deadline=None, max_examples=25)
 
 
 SESSION_CACHE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
@@ -93,3 +95,21 @@ def fifth_family(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests import unigrams
 
     unigrams.register(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def annotated_once() -> Iterator[None]:
+    """Annotate the same texts once: a search does it for each number of topics."""
+    from corpora.tokens.fast_annotator import FastAnnotator
+
+    annotate, found = FastAnnotator.annotate, {}
+
+    def annotated(self: FastAnnotator, texts: Iterable[str]) -> Annotation:
+        texts = tuple(texts)
+        if texts not in found:
+            found[texts] = annotate(self, texts)
+        return found[texts]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FastAnnotator, "annotate", annotated)
+        yield

@@ -102,6 +102,6 @@ class DownloadSettings:
         """Number of processes that `threads` means on this machine."""
         if self.threads > 0:
             return self.threads
-        from corpora.worker_pool import available_cores  # noqa: PLC0415 - brings all of corpora
+        from corpora.worker_pool import available_cores  # noqa: PLC0415 - it takes long
 
         return max(1, available_cores() + 1 + self.threads)

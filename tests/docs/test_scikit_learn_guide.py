@@ -9,7 +9,6 @@ import pytest
 from sklearn.decomposition import LatentDirichletAllocation
 
 import models
-from corpora.tokens.fast_annotator import FastAnnotator
 from downloader import sources
 from tests.pipeline.support import inside
 
@@ -19,20 +18,7 @@ N_ARTICLES = 5
 read_source = sources.read_source
 
 
-@pytest.fixture
-def _annotated_once(monkeypatch):
-    """The search annotates the same texts for each number of topics."""
-    annotate, found = FastAnnotator.annotate, {}
-
-    def annotated(self, texts):
-        if tuple(texts) not in found:
-            found[tuple(texts)] = annotate(self, texts)
-        return found[tuple(texts)]
-
-    monkeypatch.setattr(FastAnnotator, "annotate", annotated)
-
-
-@pytest.mark.usefixtures("_annotated_once")
+@pytest.mark.usefixtures("annotated_once")
 def test_all_programs_run(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(
         sources, "read_source", lambda *names: read_source(*names, limit=N_ARTICLES)

@@ -397,7 +397,7 @@ def test_html_of_something_else_is_not_taken(client, parse):
         MediaWikiApi(client, url).rendered(3)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(
     said=st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -90,7 +90,7 @@ def test_under_one_topic_nothing_is_plugged_in(topics, task):
 @pytest.mark.parametrize("task", ["completion", SLOW_TASK])
 def test_what_a_model_says_exactly_is_the_best_it_can_say(topics, task):
     """Of documents of its own: by 4 standard errors at least, as a proper score tells."""
-    counts = simulated(topics, 2000, np.random.default_rng(3))
+    counts = simulated(topics, 1300, np.random.default_rng(3))
     both = ("exact", "plug-in")
     exact, plugged = (prediction(topics, counts, task, each, random_state=0) for each in both)
     gain = exact.log_likelihood - plugged.log_likelihood

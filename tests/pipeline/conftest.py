@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 import pipeline.runs.infer as infer_module
-from corpora import Article, ArticleStore, find_model, load_annotator
+from corpora import Article, ArticleStore, find_model, load_annotator, worker_pool
 from corpora.tokens import filling, spacy_model
 from models.families import model_names
 from pipeline import cli
@@ -68,6 +68,15 @@ def _parser_built_once():
         return build(model_names())
 
     with mock.patch.object(cli, "build_parser", built):
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _work_is_done_here():
+    """Commands use all cores if they are not told otherwise: as on one core, they start no workers,
+    of which each would import and load everything anew. Tests of workers ask for two.
+    """
+    with mock.patch.object(worker_pool, "available_cores", return_value=1):
         yield
 
 

@@ -15,6 +15,7 @@ from downloader.sources import read_source
 from evaluation import log_likelihood
 from models import GaP, GibbsLDA, OnlineLDA
 
+pytestmark = pytest.mark.usefixtures("annotated_once")
 NUMBERS = [1, 6]
 GRID = {"gibbslda__n_topics": NUMBERS}
 

@@ -235,7 +235,7 @@ def test_any_changed_byte_of_the_manifest_is_noticed(tmp_path):
     store.verify()
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_changed_byte_of_a_shard_is_noticed(tmp_path_factory, data):
     store = ArticleStore(tmp_path_factory.getbasetemp() / "changed shard", shard_size=3)

@@ -58,7 +58,7 @@ def put(directory, name, content, words=WORDS):
 
 @ALL
 @pytest.mark.parametrize("suffix", made_up.SUFFIXES)
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(corpus=made_up.corpora())
 def test_what_is_written_is_read_again(form, suffix, corpus):
     made_up.skip_without_zstd(suffix)

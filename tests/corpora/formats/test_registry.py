@@ -59,7 +59,7 @@ def test_directories(tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(corpus=corpora(text_words, most=30, ids=st.text("ab/.%:", max_size=4) | any_text))
 def test_what_is_not_named_as_lost_comes_back(name, corpus):
     with TemporaryDirectory() as directory:

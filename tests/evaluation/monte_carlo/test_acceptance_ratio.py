@@ -14,7 +14,7 @@ def weights_of(rng, c, variance, n):
 @pytest.mark.parametrize("variance", [0.01, 1.0, 4.0])
 def test_normal_weights(variance):
     rng = np.random.default_rng(0)
-    found = [acceptance_ratio(*weights_of(rng, -3.0, variance, 100)) for _ in range(400)]
+    found = [acceptance_ratio(*weights_of(rng, -3.0, variance, 100)) for _ in range(250)]
     values, errors = np.array(found)[:, :2].T
     assert abs(values.mean() + 3.0) < 4 * values.std() / np.sqrt(len(values))
     assert np.sqrt((errors**2).mean()) == pytest.approx(values.std(), rel=0.12)

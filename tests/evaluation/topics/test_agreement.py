@@ -114,9 +114,9 @@ def test_intervals_of_shares_found_again_cover_the_truth(concentration, is_too_s
         return DescribedTopics.from_weights(rows, vocabulary)
 
     rng = np.random.default_rng(5)
-    true = np.mean([model_agreement([noisy(rng), noisy(rng)]).share.value for _ in range(300)])
+    true = np.mean([model_agreement([noisy(rng), noisy(rng)]).share.value for _ in range(150)])
     covers, of_one, of_jackknife = [], [], []
-    for _ in range(150):
+    for _ in range(100):
         models = [noisy(rng) for _ in range(3)]
         found = model_agreement(models)
         low, high = found.share.interval()

@@ -29,7 +29,7 @@ def nlp():
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(texts=st.lists(st.lists(PIECES, max_size=12).map("".join), max_size=4))
 def test_tokens_and_their_attributes_are_those_of_whole_texts(nlp, texts):
     lexicon = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))

@@ -48,7 +48,7 @@ def test_sweeps_leave_the_posterior_as_it_is(name, rho, is_reverse):
     population = new_population(urn, moves, 1)
     start(population, path_from(urn, 0.0), rng)
     particle = population.counts[0], population.values[0]
-    n_batches, n_sweeps = 40, 250
+    n_batches, n_sweeps = 40, 120
     likeliest = sorted(expected, key=expected.get)[-10:]
     seen = np.zeros((n_batches, len(likeliest)))
     for batch in range(n_batches):
