@@ -63,9 +63,47 @@ def test_figures_are_scikit_learns_and_replicates_leave_documents_out():
     assert found["nmi"].value + found["nmi"].bias == pytest.approx(counted)
     rest = metrics.adjusted_rand_score(some, topics[kept])
     assert found["ari"].replicates[2] == pytest.approx(rest)
-    rest = metrics.homogeneity_score(some, topics[kept])
-    assert found["homogeneity"].replicates[2] == pytest.approx(rest)
     assert len(found["purity"].replicates) == 6
+
+
+def test_replicates_of_information_are_without_their_bias_too():
+    topics, labels = some_documents(1200)
+    names = np.array(labels)
+    group_of = groups_of(list(map(str, range(1200))), 6)
+
+    def without(*groups):
+        kept = ~np.isin(group_of, groups)
+        return metrics.homogeneity_score(names[kept], topics[kept])
+
+    found = cluster_agreement(topics, labels, group_of)["homogeneity"]
+    rest = [without(2, b) for b in range(6) if b != 2]
+    assert found.value == pytest.approx(6 * without() - 5 * np.mean([without(b) for b in range(6)]))
+    assert found.replicates[2] == pytest.approx(5 * without(2) - 4 * np.mean(rest))
+
+
+@pytest.mark.parametrize(
+    ("n_docs", "n_topics", "share", "why"),
+    [(100, 20, 0.7, "a bias of about"), (150, 10, 0.97, "some groups of them decide it")],
+)
+def test_information_in_too_few_documents_has_no_error_but_the_reason(n_docs, n_topics, share, why):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 5, n_docs)
+    topics = np.where(
+        rng.random(n_docs) < share,
+        labels + 5 * rng.integers(0, n_topics // 5, n_docs),
+        rng.integers(0, n_topics, n_docs),
+    )
+    found = cluster_agreement(topics, labels.astype(str).tolist(), np.arange(n_docs) % 50)["nmi"]
+    assert found.is_known
+    assert np.isnan(found.standard_error)
+    assert why in found.reason
+
+
+def test_two_groups_of_documents_are_too_few_for_the_bias():
+    topics, labels = some_documents()
+    found = cluster_agreement(topics, labels, np.arange(60) % 2)["nmi"]
+    assert found.value == pytest.approx(metrics.normalized_mutual_info_score(labels, topics))
+    assert found.reason == "there are too few documents"
 
 
 def test_information_about_independent_labels_is_nothing():

@@ -6,8 +6,9 @@ from scipy import stats
 
 from corpora import Corpus
 from evaluation import Coherence, RunningText, coherence
+from evaluation.figure import MAX_BIAS
 from evaluation.topics.coherence import WINDOW_SIZES
-from evaluation.topics.resampling import MAX_BIAS, MIN_BLOCKS, ResampledValue
+from evaluation.topics.resampling import MIN_BLOCKS, ResampledValue
 from tests.oracles.window_coherence import topic_coherence, windows_of
 
 WORDS = tuple("abcdefghij")
