@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import entr
 
-from evaluation.figure import Figure, figure_of, jackknife, share_of_documents, without_bias
+from evaluation.figure import Figure, bounded, figure_of, jackknife, without_bias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,23 +61,24 @@ def cluster_agreement(topic_of: Ints, labels: Sequence[str], group_of: Ints) -> 
         name: jackknife(values[name], np.array([each[name] for each in without]))
         for name in CLUSTER_MEASURES
     }
-    figures["purity"] = share_of_documents(figures["purity"])
+    figures["purity"] = bounded(figures["purity"])
     for name, pairs in zip(BIASED, _without_pairs(n_kl), strict=True):
         figures[name] = without_bias(figures[name], pairs)
     return figures
 
 
 def _without_pairs(n_kl: Ints) -> Floats:
-    """Return NMI and homogeneity (2, B, B - 1) without each group of documents and each other one.
+    """Return NMI and homogeneity (2, B, B) without each group of documents and each other one.
 
     Only pairs of topic and label that occur are counted: there are far fewer than K L of them.
     """
     counts = n_kl.sum(axis=2), n_kl.sum(axis=1), n_kl[:, n_kl.any(axis=0)]
-    found = np.full((len(BIASED), len(n_kl), max(0, len(n_kl) - 1)), np.nan)
-    for b in range(len(n_kl)):
-        rest = (each.sum(axis=0) - each[b] - np.delete(each, b, axis=0) for each in counts)
-        found[:, b] = information(*rest)
-    return found
+    wholes = [each.sum(axis=0) for each in counts]
+    found = [
+        information(*(whole - each[b] - each for whole, each in zip(wholes, counts, strict=True)))
+        for b in range(len(n_kl))
+    ]
+    return np.stack(found, axis=1)
 
 
 def table_agreement(n_kl: Ints) -> dict[str, float]:
@@ -107,7 +108,7 @@ def information(of_topic: Ints, of_label: Ints, of_both: Ints) -> Floats:
     topic (..., K), of each label (..., L) and of each pair of them (..., C); NaN without documents.
     """
     n = of_topic.sum(axis=-1, keepdims=True)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         in_topics, in_labels, in_both = (
             entr(each / n).sum(axis=-1) for each in (of_topic, of_label, of_both)
         )
@@ -155,9 +156,7 @@ def accuracy(
     _check(features.shape[0], labels, group_of)
     is_right = right_predictions(features, labels, folds, are_words=are_words)
     scored = folds >= 0
-    return share_of_documents(
-        figure_of(lambda kept: float(is_right[kept & scored].mean()), group_of)
-    )
+    return bounded(figure_of(lambda kept: float(is_right[kept & scored].mean()), group_of))
 
 
 def right_predictions(
