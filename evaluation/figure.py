@@ -193,6 +193,8 @@ def without_bias(figure: Figure, pairs: Floats) -> Figure:
     of_pairs = pairs.mean(axis=1, where=~np.eye(n, dtype=bool))
     replicates = counted - (n - 2) * (of_pairs - counted)
     found = replace(jackknife(value, replicates, figure.over), bias=bias)
+    if math.isnan(found.standard_error):
+        return found
     left = float((n - 1) * (replicates.mean() - value))
     apart = replicates - replicates.mean()
     why = ""

@@ -66,6 +66,8 @@ def test_figures_are_means_over_ordered_pairs_and_errors_leave_models_out():
             error = max(error, math.sqrt(moved * (1 - moved) / 30))
         assert figure.standard_error == pytest.approx(error, abs=1e-8)
         assert figure.over == "models"
+        low, high = figure.interval()  # Wilson's, which is wider towards the middle
+        assert (value - low > high - value) == (value > 0.5)
 
 
 def test_figures_of_one_model_and_of_its_topics_are_over_the_others():

@@ -105,6 +105,13 @@ def test_two_groups_of_documents_are_too_few_for_the_bias():
     assert found.reason == "there are too few documents"
 
 
+def test_information_that_no_document_changes_has_no_error():
+    labels = [str(d % 3) for d in range(120)]
+    found = cluster_agreement(np.arange(120) % 3, labels, np.arange(120) % 50)["homogeneity"]
+    assert (found.value, found.bias) == (pytest.approx(1.0), pytest.approx(0.0, abs=1e-9))
+    assert found.reason == "it is the same without any of the documents, which is no certainty"
+
+
 def test_information_about_independent_labels_is_nothing():
     rng = np.random.default_rng(3)
     draws = [
