@@ -4,13 +4,15 @@
 
 Documents are drawn with replacement from a pool, whose figure is the truth: 3,000 simulated
 documents of 20 topics. Accuracy is of fresh documents, and its truth the mean accuracy, on others,
-of classifiers of as many training documents. Models of stability are a truth's topics with noise,
-and its truth the mean over 400 pairs.
+of classifiers of as many training documents. Topics of diversity and exclusivity are drawn, and the
+truth is the mean over 500 draws of as many. Models of stability are a truth's topics with noise,
+and its truth the mean over 2,000 pairs, or over 2,000 others of one model.
 """
 
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,22 +20,27 @@ from scipy import sparse
 
 from benchmarks.lda_trainers.table import markdown
 from corpora import Corpus
-from evaluation.figure import Figure, groups_of
+from evaluation.figure import Figure, figure_of, groups_of, mean_figure, mean_over_seeds
 from evaluation.topics.agreement import model_agreement
 from evaluation.topics.labels import (
-    CLUSTER_MEASURES,
     accuracy,
     cluster_agreement,
     label_folds,
     right_predictions,
+    table_agreement,
 )
+from evaluation.topics.quality import exclusivity
 from evaluation.topics.word_coherence import word_coherence
+from evaluation.topics.word_diversity import word_diversity
 from models.described.topics import DescribedTopics
+from models.topics import TopicWords
+from pipeline.scoring.measures import STABILITY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Draw = Callable[[np.random.Generator], tuple[Figure, float]]
+    Figures = dict[str, Figure]
+    Case = tuple[Callable[[np.random.Generator], Figures], dict[str, float]]
 
 POOL, N_TOPICS, N_WORDS, LENGTH = 3000, 20, 400, 60
 
@@ -51,19 +58,36 @@ class Pool:
         self.best = shares.argmax(axis=1)
         others = rng.integers(0, 5, POOL)
         self.labels = np.where(rng.random(POOL) < 0.7, self.best % 5, others).astype(str)
-        noisy = 0.5 * self.topics + 0.5 * rng.dirichlet(np.full(N_WORDS, 0.05), N_TOPICS)
+        noisy = 0.8 * self.topics + 0.2 * rng.dirichlet(np.full(N_WORDS, 0.05), N_TOPICS)
         self.words = [self._top(each) for each in (self.topics, noisy)]
+        self.n_tokens = 1 + rng.geometric(1 / LENGTH, POOL)
+        self.loss = self.n_tokens * rng.normal(7, 1 / np.sqrt(self.n_tokens) + 0.3)
 
-    def coherence(self, rows: np.ndarray, which: int) -> Figure:
+    def coherence(self, rows: np.ndarray, which: int, n_words: int) -> Figure:
         """Return the coherence of a model's words in some documents."""
         ids = tuple(map(str, range(len(rows))))
         corpus = Corpus(self.counts[rows], self.vocabulary, ids)
-        return word_coherence(self.words[which], corpus, groups_of(ids)).jackknifed
+        found = word_coherence(self.words[which], corpus, groups_of(ids), n_words=n_words)
+        return found.figure
 
-    def agreement(self, rows: np.ndarray, name: str) -> Figure:
+    def agreement(self, rows: np.ndarray) -> Figures:
         """Return the agreement of topics and labels of some documents."""
         group_of = groups_of(list(map(str, range(len(rows)))))
-        return cluster_agreement(self.best[rows], self.labels[rows].tolist(), group_of)[name]
+        return cluster_agreement(self.best[rows], self.labels[rows].tolist(), group_of)
+
+    def agreement_truth(self) -> dict[str, float]:
+        """Return the agreement of infinitely many documents like those of the pool."""
+        n_kl = np.zeros((N_TOPICS, 5), dtype=np.int64)
+        np.add.at(n_kl, (self.best, np.unique(self.labels, return_inverse=True)[1]), 1000)
+        return table_agreement(n_kl)
+
+    def nats(self, rows: np.ndarray, offsets: np.ndarray) -> Figure:
+        """Return nats a word in some documents, a mean over models with these offsets."""
+        n, group_of = self.n_tokens[rows], groups_of(list(map(str, range(len(rows)))))
+        losses = [self.loss[rows] + n * offset for offset in offsets]
+        return mean_over_seeds(
+            [figure_of(lambda kept, x=x: x[kept].sum() / n[kept].sum(), group_of) for x in losses]
+        )
 
     def _top(self, topics: np.ndarray) -> list[list[str]]:
         return [[f"w{w}" for w in np.argsort(-row)[:10]] for row in topics]
@@ -102,94 +126,150 @@ def noisy_models(rng: np.random.Generator, truth: np.ndarray, n: int) -> list[De
     ]
 
 
-def coverage(draw: Draw, repeats: int) -> tuple[float, float, float, float]:
-    """Return the shares of intervals with the truth, and with the mean of all estimates, of which
-    the bias is not part; the bias in true standard deviations; and stated over true errors.
+def coverage(figures: list[Figure], truth: float) -> list[float]:
+    """Return the share of figures with an interval; those of intervals with the truth, and with the
+    mean of all estimates, of which the bias is not part; the bias in true standard deviations; and
+    stated over true errors.
     """
-    drawn = [draw(np.random.default_rng(1000 + seed)) for seed in range(repeats)]
-    figures, truth = [figure for figure, _ in drawn], drawn[0][1]
     values = np.array([each.value for each in figures])
-    bounds = np.array([each.interval() for each in figures])
-    errors = np.array([each.standard_error for each in figures])
     spread, middle = float(values.std(ddof=1)), float(values.mean())
-    hits = [float(((bounds[:, 0] <= x) & (x <= bounds[:, 1])).mean()) for x in (truth, middle)]
-    ratio = float(np.sqrt(np.mean(errors**2))) / spread
-    return hits[0], hits[1], (middle - truth) / spread, ratio
+    stated = [each for each in figures if np.isfinite(each.standard_error)]
+    found = [len(stated) / len(figures), np.nan, np.nan, (middle - truth) / spread, np.nan]
+    if stated:
+        low, high = np.array([each.interval() for each in stated]).T
+        found[1:3] = [float(((low <= x) & (x <= high)).mean()) for x in (truth, middle)]
+        found[4] = float(np.sqrt(np.mean([each.standard_error**2 for each in stated]))) / spread
+    return found
 
 
-def of_documents(pool: Pool, n_docs: int) -> dict[str, Draw]:
-    """Return draws of figures of documents of the pool."""
-    everything = np.arange(POOL)
-    coherences = [pool.coherence(everything, which).value for which in (0, 1)]
+def of_likelihood(pool: Pool, n_docs: int) -> Case:
+    """Return draws of nats a word, of one model and of three whose seeds differ."""
+    true = float(pool.loss.sum() / pool.n_tokens.sum())
 
-    def sample(rng: np.random.Generator) -> np.ndarray:
-        return rng.integers(0, POOL, n_docs)
+    def draw(rng: np.random.Generator) -> Figures:
+        rows = rng.integers(0, POOL, n_docs)
+        offsets = {"nats a word": np.zeros(1), "nats a word of 3 seeds": rng.normal(0, 0.03, 3)}
+        return {name: pool.nats(rows, each) for name, each in offsets.items()}
 
-    def coherence(rng: np.random.Generator) -> tuple[Figure, float]:
-        return pool.coherence(sample(rng), 0), coherences[0]
-
-    def difference(rng: np.random.Generator) -> tuple[Figure, float]:
-        rows = sample(rng)
-        gap = pool.coherence(rows, 0).minus(pool.coherence(rows, 1))
-        figure = Figure(gap.value, gap.standard_error, gap.degrees)
-        return figure, coherences[0] - coherences[1]
-
-    def agreement(name: str) -> Draw:
-        figure = pool.agreement(everything, name)
-        true = figure.value + figure.bias  # the pool is all there is: nothing is to be corrected
-        return lambda rng: (pool.agreement(sample(rng), name), true)
-
-    names = {"c_npmi": coherence, "difference of c_npmi": difference}
-    names |= {name: agreement(name) for name in CLUSTER_MEASURES}
-    return {f"{name}, {n_docs} documents": draw for name, draw in names.items()}
+    return draw, {"nats a word": true, "nats a word of 3 seeds": true}
 
 
-def of_accuracy(n_docs: int) -> Draw:
+def of_coherence(pool: Pool, n_docs: int) -> Case:
+    """Return draws of the coherence of 10 and of 3 words, and the difference of two models."""
+
+    def figures(rows: np.ndarray) -> Figures:
+        first, second = (pool.coherence(rows, which, 3) for which in (0, 1))
+        gap = first.minus(second)
+        return {
+            "c_npmi of 10 words": pool.coherence(rows, 0, 10),
+            "c_npmi of 3 words": first,
+            "difference of c_npmi": Figure(gap.value, gap.standard_error, int(gap.degrees)),
+        }
+
+    true = {name: figure.value for name, figure in figures(np.arange(POOL)).items()}
+    return lambda rng: figures(rng.integers(0, POOL, n_docs)), true
+
+
+def of_labels(pool: Pool, n_docs: int) -> Case:
+    """Return draws of the agreement of topics and labels."""
+    return lambda rng: pool.agreement(rng.integers(0, POOL, n_docs)), pool.agreement_truth()
+
+
+def of_accuracy(n_docs: int) -> Case:
     """Return draws of the accuracy in fresh documents."""
     centres = np.random.default_rng(3).uniform(0.05, 0.6, (4, 10))
     true = accuracy_truth(n_docs, centres)
 
-    def draw(rng: np.random.Generator) -> tuple[Figure, float]:
+    def draw(rng: np.random.Generator) -> Figures:
         shares, labels = classified(rng, n_docs, centres)
         ids = list(map(str, range(n_docs)))
         folds = label_folds(labels.tolist(), ids)
-        return accuracy(shares, labels.tolist(), folds, groups_of(ids)), true
+        return {"accuracy": accuracy(shares, labels.tolist(), folds, groups_of(ids))}
 
-    return draw
+    return draw, {"accuracy": true}
 
 
-def of_models(name: str, n_models: int) -> Draw:
-    """Return draws of the agreement of models that are one truth with noise."""
+def of_topics(n_topics: int) -> Case:
+    """Return draws of figures over topics, which have frequent words in common."""
+    weights = 2 / np.arange(1, 3001) ** 0.7
+
+    def draw(rng: np.random.Generator) -> Figures:
+        topics = rng.dirichlet(weights, n_topics)
+        words = [[str(w) for w in np.argsort(-row)[:25]] for row in topics]
+        return {
+            "diversity": word_diversity(words),
+            "exclusivity": mean_figure(exclusivity(TopicWords(topics))),
+        }
+
+    return draw, mean_of(draw, 500)
+
+
+def of_models(n_models: int, *, of_one: bool = False) -> Case:
+    """Return draws of the agreement of models that are one truth with noise; or of one model, the
+    same in all draws, with others.
+    """
     topics = np.random.default_rng(4).dirichlet(np.full(60, 0.1), 5)
-    rng = np.random.default_rng(5)
-    pairs = [model_agreement(noisy_models(rng, topics, 2)) for _ in range(400)]
-    true = float(np.mean([getattr(each, name).value for each in pairs]))
-    return lambda rng: (getattr(model_agreement(noisy_models(rng, topics, n_models)), name), true)
+    first = noisy_models(np.random.default_rng(5), topics, 1) if of_one else []
+
+    def draw(rng: np.random.Generator, n: int = n_models) -> Figures:
+        found = model_agreement(first + noisy_models(rng, topics, n - len(first)))
+        return {
+            shown: found.of_model(0, name) if of_one else getattr(found, name)
+            for name, shown in STABILITY.items()
+        }
+
+    return draw, mean_of(partial(draw, n=2), 2000)
 
 
-def cases() -> dict[str, Draw]:
-    pool = Pool()
-    found = of_documents(pool, 300) | of_documents(pool, POOL)
-    found |= {f"accuracy, {n} documents": of_accuracy(n) for n in (200, 1000)}
-    for name in ("cosine", "rank_biased_overlap", "share"):
-        found |= {f"{name}, {n} models": of_models(name, n) for n in (3, 5, 10)}
+def mean_of(draw: Callable[[np.random.Generator], Figures], repeats: int) -> dict[str, float]:
+    """Return the mean values of draws."""
+    rng = np.random.default_rng(6)
+    drawn = [draw(rng) for _ in range(repeats)]
+    return {name: float(np.mean([each[name].value for each in drawn])) for name in drawn[0]}
+
+
+def cases() -> dict[str, Callable[[], Case]]:
+    """Return what makes the draws of some figures, by what they are of."""
+    pool, found = Pool(), {}
+    for n in (300, POOL):
+        found[f"likelihood, {n} documents"] = partial(of_likelihood, pool, n)
+        found[f"coherence, {n} documents"] = partial(of_coherence, pool, n)
+        found[f"labels, {n} documents"] = partial(of_labels, pool, n)
+    found |= {f"accuracy, {n} documents": partial(of_accuracy, n) for n in (200, 1000)}
+    found |= {f"topics, {n} topics": partial(of_topics, n) for n in (20, 100)}
+    found |= {f"stability, {n} models": partial(of_models, n) for n in (3, 5, 10)}
+    for n in (4, 10):
+        name = f"stability, one model and {n - 1} others"
+        found[name] = partial(of_models, n, of_one=True)
     return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.figure_coverage")
     parser.add_argument("--repeats", type=int, default=300)
-    parser.add_argument("--only", nargs="+", default=[""], help="figures whose names begin so")
+    parser.add_argument("--only", nargs="+", default=[""], help="cases whose names begin so")
     arguments = parser.parse_args()
     rows = []
-    for name, draw in cases().items():
+    for name, make in cases().items():
         if not name.startswith(tuple(arguments.only)):
             continue
-        share, of_mean, bias, ratio = coverage(draw, arguments.repeats)
-        rows.append([name, f"{share:.3f}", f"{of_mean:.3f}", f"{bias:+.2f}", f"{ratio:.2f}"])
-        print(*rows[-1], sep="  ", flush=True)
-    header = ["figure", "truth", "mean of estimates", "bias / deviation", "stated / true error"]
-    print(f"\n{arguments.repeats} repeats; 95 % intervals that have the")
+        draw, true = make()
+        drawn = [draw(np.random.default_rng(1000 + seed)) for seed in range(arguments.repeats)]
+        for figure, truth in true.items():
+            found = coverage([each[figure] for each in drawn], truth)
+            cells = "{:.3f} {:.3f} {:.3f} {:+.2f} {:.2f}".format(*found).split()
+            shown = f"{figure}, {name.partition(', ')[2]}"
+            rows.append([shown, *(each.replace("nan", "–") for each in cells)])
+            print(*rows[-1], sep="  ", flush=True)
+    header = [
+        "figure",
+        "stated",
+        "truth",
+        "mean of estimates",
+        "bias / deviation",
+        "stated / true error",
+    ]
+    print(f"\n{arguments.repeats} repeats; 95 % intervals that are stated, and have the")
     print(markdown([header, *rows]))
 
 

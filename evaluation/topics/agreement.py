@@ -8,14 +8,14 @@ largest sum of cosines; of overlaps, where a model has words alone.
 **Errors.** Pairs share models, so that N (N - 1) pairs are far fewer than as many draws: their mean
 is a U-statistic, whose error is that of N draws. `share` and the other totals have the
 jackknife over models: without a model means all its pairs. For one model the others are independent
-draws given this one, and its error is over them. The share of few models of few topics has few
-values, and the jackknife often no variance: it is at least that of independent pairs of topics, and
-the interval is Wilson's (`evaluation.figure.share_figure`).
+draws given this one, and its error is over them. Intervals are Wilson's, as figures end at 1. The
+share of few models of few topics has few values, and the jackknife often no variance: it is at
+least that of independent pairs of topics, and none is given of fewer than five models
+(`evaluation.figure.share_of_models`).
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from evaluation.figure import Figure, jackknife, mean_figure, share_figure
+from evaluation.figure import Figure, bounded, jackknife, mean_figure, share_of_models
 from evaluation.topics.rank_overlap import PERSISTENCE, overlaps
 from evaluation.topics.stability import DECIMALS, THRESHOLD
 
@@ -53,19 +53,19 @@ class ModelAgreement:
     @property
     def cosine(self) -> Figure:
         """Mean best cosine over topics and pairs."""
-        return self._over_pairs(self.best_cosine)
+        return bounded(self._over_pairs(self.best_cosine))
 
     @property
     def rank_biased_overlap(self) -> Figure:
         """Mean rank-biased overlap of partners over topics and pairs."""
-        return self._over_pairs(self.overlap)
+        return bounded(self._over_pairs(self.overlap))
 
     @property
     def share(self) -> Figure:
         """Share of topics that are found again, mean over pairs."""
         found, sizes = self._over_pairs(self.is_found), [len(row[0]) for row in self.is_found]
         n_trials = sum(min(pair) for pair in combinations(sizes, 2))
-        return _as_share(found, n_trials)
+        return share_of_models(found, n_trials)
 
     def of_model(self, n: int, name: str = "cosine") -> Figure:
         """Return the mean of one model's topics, over the other models; `name` is "cosine",
@@ -74,7 +74,9 @@ class ModelAgreement:
         rows = self._rows(name)[n]
         means = np.array([rows[m].mean() for m in range(self.n_models) if m != n])
         found = mean_figure(means, "models", "only with a model that has weights, and none has")
-        return _as_share(found, sum(map(len, rows)) - len(rows[n])) if name == "share" else found
+        if name == "share":
+            return share_of_models(found, sum(map(len, rows)) - len(rows[n]))
+        return bounded(found)
 
     def of_topics(self, n: int, name: str = "cosine") -> tuple[Floats, Floats]:
         """Return means (K_n,) of a model's topics over the others, and standard errors; NaN for
@@ -108,13 +110,6 @@ class ModelAgreement:
             return Figure(value, over="models")
         without = (total - means.sum(axis=0) - means.sum(axis=1)) / ((n - 1) * (n - 2))
         return jackknife(value, np.asarray(without), "models")
-
-
-def _as_share(found: Figure, n_trials: int) -> Figure:
-    """Return a mean of shares as the share of `n_trials` pairs of topics, if it has an error."""
-    if not math.isfinite(found.error):
-        return found
-    return share_figure(found.value, found.error, found.degrees, n_trials, found.over)
 
 
 def model_agreement(

@@ -16,8 +16,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import entr
 
-from evaluation.figure import Figure, figure_of, jackknife, share_of_documents, without_bias
+from evaluation.figure import Figure, bounded, figure_of, jackknife, without_bias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,8 @@ N_FOLDS = 5
 CLUSTER_MEASURES = ("purity", "nmi", "ari", "homogeneity")
 BIASED = ("nmi", "homogeneity")
 """Measures of information, which is found in few documents even of independent labels; the more,
-the more topics there are. The jackknife's estimate of this bias is taken off."""
+the more topics there are. The jackknife's estimate of this bias is taken off, and where documents
+are too few for that, there is no error."""
 
 
 def best_topics(shares: Floats) -> Ints:
@@ -59,8 +61,24 @@ def cluster_agreement(topic_of: Ints, labels: Sequence[str], group_of: Ints) -> 
         name: jackknife(values[name], np.array([each[name] for each in without]))
         for name in CLUSTER_MEASURES
     }
-    purity = {"purity": share_of_documents(figures["purity"])}
-    return figures | purity | {name: without_bias(figures[name]) for name in BIASED}
+    figures["purity"] = bounded(figures["purity"])
+    for name, pairs in zip(BIASED, _without_pairs(n_kl), strict=True):
+        figures[name] = without_bias(figures[name], pairs)
+    return figures
+
+
+def _without_pairs(n_kl: Ints) -> Floats:
+    """Return NMI and homogeneity (2, B, B) without each group of documents and each other one.
+
+    Only pairs of topic and label that occur are counted: there are far fewer than K L of them.
+    """
+    counts = n_kl.sum(axis=2), n_kl.sum(axis=1), n_kl[:, n_kl.any(axis=0)]
+    wholes = [each.sum(axis=0) for each in counts]
+    found = [
+        information(*(whole - each[b] - each for whole, each in zip(wholes, counts, strict=True)))
+        for b in range(len(n_kl))
+    ]
+    return np.stack(found, axis=1)
 
 
 def table_agreement(n_kl: Ints) -> dict[str, float]:
@@ -72,25 +90,31 @@ def table_agreement(n_kl: Ints) -> dict[str, float]:
     if not n:
         return dict.fromkeys(CLUSTER_MEASURES, float("nan"))
     of_topic, of_label = n_kl.sum(axis=1), n_kl.sum(axis=0)
-    in_topics, in_labels = _entropy(of_topic / n), _entropy(of_label / n)
-    shared = max(0.0, in_topics + in_labels - _entropy(n_kl.ravel() / n))
-    middle = (in_topics + in_labels) / 2
+    nmi, homogeneity = information(of_topic, of_label, n_kl.ravel()).tolist()
     together, topics, labels = (float((x * (x - 1)).sum()) for x in (n_kl, of_topic, of_label))
     expected = topics * labels / max(1.0, n * (n - 1))
     largest = (topics + labels) / 2
     is_alike = largest == expected  # one topic and one label, or all documents alone in theirs
     return {
         "purity": float(n_kl.max(axis=1).sum()) / n,
-        "nmi": shared / middle if middle > 0 else 1.0,
+        "nmi": nmi,
         "ari": 1.0 if is_alike else (together - expected) / (largest - expected),
-        "homogeneity": shared / in_labels if in_labels > 0 else 1.0,
+        "homogeneity": homogeneity,
     }
 
 
-def _entropy(shares: Floats) -> float:
-    """Return -Σ p log p in nats."""
-    known = shares[shares > 0]
-    return float(-(known * np.log(known)).sum())
+def information(of_topic: Ints, of_label: Ints, of_both: Ints) -> Floats:
+    """Return NMI and homogeneity (2, ...), as `table_agreement`, by numbers of documents of each
+    topic (..., K), of each label (..., L) and of each pair of them (..., C); NaN without documents.
+    """
+    n = of_topic.sum(axis=-1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        in_topics, in_labels, in_both = (
+            entr(each / n).sum(axis=-1) for each in (of_topic, of_label, of_both)
+        )
+        shared = np.maximum(in_topics + in_labels - in_both, 0.0)
+        parts = [shared / most for most in ((in_topics + in_labels) / 2, in_labels)]
+    return np.where((n[..., 0] > 0) & np.isnan(parts), 1.0, parts)
 
 
 def label_folds(
@@ -132,9 +156,7 @@ def accuracy(
     _check(features.shape[0], labels, group_of)
     is_right = right_predictions(features, labels, folds, are_words=are_words)
     scored = folds >= 0
-    return share_of_documents(
-        figure_of(lambda kept: float(is_right[kept & scored].mean()), group_of)
-    )
+    return bounded(figure_of(lambda kept: float(is_right[kept & scored].mean()), group_of))
 
 
 def right_predictions(

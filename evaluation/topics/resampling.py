@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.special import stdtrit
 
+from evaluation.figure import MAX_BIAS
 from evaluation.topics.confirmation import both_occur, topic_values
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ MIN_BLOCKS: Final = 5
 """Blocks of documents in which a pair that is not rare co-occurs."""
 MAX_RARE_SHARE: Final = 0.001
 """Share of the pairs that may be rare: none of a topic's, and few of those of a hundred topics."""
-MAX_BIAS: Final = 0.5
-"""Bias in standard errors: it lowers the coverage of a 95 % interval by 3 % at most."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,13 @@ from scipy import stats
 
 from evaluation.figure import (
     Figure,
+    bounded,
     figure_of,
     groups_of,
     holm,
     jackknife,
     mean_figure,
     mean_over_seeds,
-    share_of_documents,
 )
 
 
@@ -89,7 +89,7 @@ def test_the_mean_over_seeds_has_the_variance_of_seeds_and_keeps_that_of_documen
 def test_the_mean_of_shares_is_a_share_with_the_trials_of_its_error():
     rng = np.random.default_rng(5)
     shares = [
-        share_of_documents(figure_of(lambda kept, x=x: float(x[kept].mean()), np.arange(100) % 20))
+        bounded(figure_of(lambda kept, x=x: float(x[kept].mean()), np.arange(100) % 20))
         for x in rng.random((3, 100)) < 0.97
     ]
     assert shares[0].trials == pytest.approx(

@@ -63,9 +63,53 @@ def test_figures_are_scikit_learns_and_replicates_leave_documents_out():
     assert found["nmi"].value + found["nmi"].bias == pytest.approx(counted)
     rest = metrics.adjusted_rand_score(some, topics[kept])
     assert found["ari"].replicates[2] == pytest.approx(rest)
-    rest = metrics.homogeneity_score(some, topics[kept])
-    assert found["homogeneity"].replicates[2] == pytest.approx(rest)
     assert len(found["purity"].replicates) == 6
+
+
+def test_replicates_of_information_are_without_their_bias_too():
+    topics, labels = some_documents(1200)
+    names = np.array(labels)
+    group_of = groups_of(list(map(str, range(1200))), 6)
+
+    def without(*groups):
+        kept = ~np.isin(group_of, groups)
+        return metrics.homogeneity_score(names[kept], topics[kept])
+
+    found = cluster_agreement(topics, labels, group_of)["homogeneity"]
+    rest = [without(2, b) for b in range(6) if b != 2]
+    assert found.value == pytest.approx(6 * without() - 5 * np.mean([without(b) for b in range(6)]))
+    assert found.replicates[2] == pytest.approx(5 * without(2) - 4 * np.mean(rest))
+
+
+@pytest.mark.parametrize(
+    ("n_labels", "n_topics", "share", "why"),
+    [(5, 20, 0.7, "a bias of about"), (2, 4, 0.95, "some groups of them decide it")],
+)
+def test_information_in_too_few_documents_has_no_error_but_the_reason(
+    n_labels, n_topics, share, why
+):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, n_labels, 200)
+    likely = labels + n_labels * rng.integers(0, n_topics // n_labels, 200)
+    topics = np.where(rng.random(200) < share, likely, rng.integers(0, n_topics, 200))
+    found = cluster_agreement(topics, labels.astype(str).tolist(), np.arange(200) % 50)["nmi"]
+    assert found.is_known
+    assert np.isnan(found.standard_error)
+    assert why in found.reason
+
+
+def test_two_groups_of_documents_are_too_few_for_the_bias():
+    topics, labels = some_documents()
+    found = cluster_agreement(topics, labels, np.arange(60) % 2)["nmi"]
+    assert found.value == pytest.approx(metrics.normalized_mutual_info_score(labels, topics))
+    assert found.reason == "there are too few documents"
+
+
+def test_information_that_no_document_changes_has_no_error():
+    labels = [str(d % 3) for d in range(120)]
+    found = cluster_agreement(np.arange(120) % 3, labels, np.arange(120) % 50)["homogeneity"]
+    assert (found.value, found.bias) == (pytest.approx(1.0), pytest.approx(0.0, abs=1e-9))
+    assert found.reason == "it is the same without any of the documents, which is no certainty"
 
 
 def test_information_about_independent_labels_is_nothing():
@@ -130,7 +174,7 @@ def test_intervals_of_a_high_purity_cover_the_truth():
     rng, truth, hits, by_student = np.random.default_rng(0), 0.96, [], []
     labels = [str(d % 2) for d in range(120)]
     group_of = groups_of(list(map(str, range(120))))
-    for _ in range(300):
+    for _ in range(200):
         is_right = rng.random(120) < truth
         topic_of = np.where(is_right, np.arange(120) % 2, 1 - np.arange(120) % 2)
         found = cluster_agreement(topic_of, labels, group_of)["purity"]
