@@ -130,7 +130,7 @@ def read_strings(
 
 
 def check_of(header: dict[str, Any]) -> str:
-    """SHA-256 of a header without its check."""
+    """SHA-256 of a header, or of a run's provenance, without its check."""
     rest = {key: value for key, value in header.items() if key != "check"}
     return sha256_of(json.dumps(rest, sort_keys=True).encode())
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpora.articles.page import Site
+from corpora.formats.vocabulary_file import is_unicode
 from downloader.answer import BadAnswer, json_object, one_line
 from downloader.errors import RefusedError, UnusableAnswerError
 from downloader.http_status import retry_after
@@ -356,15 +357,6 @@ def string(fields: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise malformed(f"`{name}` is no string but {type(value).__name__}")
     return value
-
-
-def is_unicode(text: str) -> bool:
-    """Whether `text` has no half of a surrogate pair, which files and addresses cannot hold."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def printable(fields: Mapping[str, Any], name: str) -> str:

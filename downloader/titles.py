@@ -10,8 +10,9 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from corpora.errors import CorpusFormatError
+from corpora.formats.vocabulary_file import is_unicode
 from downloader.live import BATCH_SIZE, Batch, PageReader, Skipped, TextForm, check_named, shown
-from downloader.mediawiki_api import MediaWikiApi, QueryBatch, is_unicode, malformed
+from downloader.mediawiki_api import MediaWikiApi, QueryBatch, malformed
 
 MAX_LINE = 1024  # Bytes of a line. A title has at most 255, and may have a namespace and an anchor.
 LISTS = {

@@ -21,6 +21,7 @@ from corpora.articles.main_sections import (
     without_apparatus,
     without_invisible,
 )
+from corpora.articles.page_columns import closing_tag
 
 NAMESPACES_OF_FILES = """
 file image media datei bild fichier archivo imagen immagine ficheiro imagem bestand afbeelding fil
@@ -135,12 +136,6 @@ def cut_opaque(text: str) -> str:
             kept.append(CUT)
     kept.append(text[position:])
     return "".join(kept)
-
-
-@cache
-def closing_tag(name: str) -> re.Pattern[str]:
-    """Pattern of `</name>`."""
-    return re.compile(rf"</{name}\s*>", re.IGNORECASE)
 
 
 def literal(text: str) -> str:

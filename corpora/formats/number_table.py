@@ -69,6 +69,15 @@ def checked(field: bytes, column: Column, reader: LineReader, number: int) -> in
     return value
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def real(text: str | bytes) -> float:
     """Return the number in `text`; NaN if it is not a number."""
     try:

@@ -17,6 +17,7 @@ from corpora.errors import CorpusFormatError
 from corpora.files import PathLike
 from corpora.formats.compression import without_suffix
 from corpora.formats.lines import LineReader
+from corpora.formats.number_table import is_number
 from corpora.inputs.rows import RowReader
 from corpora.inputs.table_files import articles_of_files, check_columns, table_files
 
@@ -54,7 +55,7 @@ class CsvFile:
         return [
             name
             for i, name in enumerate(self.columns)
-            if any(row[i].strip() and not _is_number(row[i]) for row in rows)
+            if any(row[i].strip() and not is_number(row[i]) for row in rows)
         ]
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -89,7 +90,7 @@ class CsvFile:
         place = self.columns.index(column)
         rows = islice(((line, row[place]) for line, row in self.rows()), ROWS_ASKED)
         filled = [(line, field) for line, field in rows if field.strip()]
-        if filled and all(_is_number(f) and f not in MISSING for _, f in filled):
+        if filled and all(is_number(f) and f not in MISSING for _, f in filled):
             line, field = filled[0]
             raise CorpusFormatError(
                 f"{self.path}, line {line}, column {column!r}: expected a text, found the number"
@@ -194,14 +195,6 @@ def _separator(line: str) -> str:
     """Return the separator that the first line has most of, outside of quotes."""
     outside = "".join(line.split('"')[::2])
     return max(SEPARATORS, key=outside.count)  # the first of equals: a comma
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
 
 
 def _line_of_open_quote(first: int, record: Sequence[str], separator: str) -> int:

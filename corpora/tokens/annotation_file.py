@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
 from corpora.files import PathLike, atomic_write
 from corpora.tokens.annotated import AnnotatedArticles
+from corpora.tokens.block_pairs import narrow
 
 FORMAT_VERSION = 2
 
@@ -48,9 +49,9 @@ def annotated_bytes(articles: AnnotatedArticles, shard_sha256: str) -> bytes:
         arrays[name] = np.packbits(flags)
         arrays[f"n_{name}"] = np.array(len(flags))
     for name in INDICES:
-        arrays[name] = _narrow(getattr(articles, name))
+        arrays[name] = narrow(getattr(articles, name))
     for name in STARTS:
-        arrays[name] = _narrow(np.diff(getattr(articles, name)))
+        arrays[name] = narrow(np.diff(getattr(articles, name)))
     packed = io.BytesIO()
     np.savez_compressed(packed, allow_pickle=False, **arrays)
     # A zip file without a comment ends in the comment's length, two bytes of zero.
@@ -140,8 +141,3 @@ def _unsigned(array: NDArray[Any]) -> NDArray[np.unsignedinteger]:
     if array.dtype.kind != "u" or array.ndim != 1:
         raise ValueError(f"expected a row of unsigned integers, found {array.dtype}{array.shape}")
     return array
-
-
-def _narrow(array: NDArray[np.integer]) -> NDArray[np.unsignedinteger]:
-    """The array in the narrowest unsigned type that holds it; the same array in the same bytes."""
-    return array.astype(np.min_scalar_type(int(array.max(initial=0))))

@@ -17,7 +17,8 @@ import numpy as np
 from corpora.errors import CorpusFormatError
 from corpora.formats.lines import LineReader, shown
 from corpora.formats.mallet_doc_topics import read_doc_topics
-from models.described.tables import TOPIC_NAME, Table, is_number, place_of, read_matrix
+from corpora.formats.number_table import is_number
+from models.described.tables import TOPIC_NAME, Table, place_of, read_matrix
 from models.described.word_lists import OUTLIERS
 
 if TYPE_CHECKING:

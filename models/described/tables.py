@@ -13,6 +13,7 @@ from corpora.articles.shard import MAX_CHARACTERS
 from corpora.errors import CorpusFormatError
 from corpora.files import PathLike
 from corpora.formats.lines import LineReader, shown
+from corpora.formats.number_table import is_number
 from models.arrays import Floats
 
 SEPARATORS = "\t,;|"
@@ -158,15 +159,6 @@ def _has_names(header: list[str] | None, body: Sequence[Row]) -> bool:
         "document",
         "doc_id",
     )
-
-
-def is_number(text: str) -> bool:
-    """Whether a text is a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def share_of_numbers(rows: Sequence[Row]) -> float:

@@ -21,6 +21,7 @@ import numpy as np
 
 from corpora.files import PathLike
 from corpora.formats.lines import shown
+from corpora.formats.number_table import is_number
 from models.arrays import Bools, Floats
 from models.described.printed_topics import Weighted, printed_topics, terms_of
 from models.described.tables import (
@@ -29,7 +30,6 @@ from models.described.tables import (
     Row,
     Table,
     are_numbered,
-    is_number,
     place_of,
     read_matrix,
     share_of_numbers,

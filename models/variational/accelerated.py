@@ -30,6 +30,7 @@ from models.variational.first_passes import (
     mix_rows,
     pass_over_all,
 )
+from models.variational.fixed_point import sum_by_topic, sum_over_topics
 from models.variational.halved_weights import HalvedWeights, from_halves, from_high
 
 _BLOCK = 32  # words: copies have a multiple of them, as loops over the rest would be slow
@@ -337,7 +338,7 @@ def iterate_once(
     """
     n_topics, n_words = topic_word.shape
     exp_digamma(gamma, theta[:n_topics])
-    mix_copies(topic_word, theta, held, ratio)
+    sum_over_topics(topic_word, theta, held, ratio)
     least = np.float32(1.0)
     for j in range(n_words):
         least = min(least, ratio[j])
@@ -345,51 +346,10 @@ def iterate_once(
         return False
     for j in range(n_words):
         ratio[j] = counts[j] / ratio[j]
-    sum_copies(topic_word, ratio, total)
+    sum_by_topic(topic_word, ratio, total)
     for i in range(n_topics):
         updated[i] = alpha[i] + theta[i] * total[i]
     return True
-
-
-@kernel
-def mix_copies(topic_word: Floats32, theta: Floats, held: Floats32, norm: Floats32) -> None:
-    """Fill `norm` (n,) with held_w + Σ_i t_i b_iw, b in float32 (see `sum_over_topics`)."""
-    n_topics, n_words = topic_word.shape
-    in_fours = n_topics // 4 * 4
-    for j in range(n_words):
-        norm[j] = held[j]
-    for i in range(0, in_fours, 4):
-        b0, b1, b2, b3 = topic_word[i], topic_word[i + 1], topic_word[i + 2], topic_word[i + 3]
-        t0, t1 = np.float32(theta[i]), np.float32(theta[i + 1])
-        t2, t3 = np.float32(theta[i + 2]), np.float32(theta[i + 3])
-        for j in range(n_words):
-            norm[j] += t0 * b0[j] + t1 * b1[j] + t2 * b2[j] + t3 * b3[j]
-    for i in range(in_fours, n_topics):
-        b, t = topic_word[i], np.float32(theta[i])
-        for j in range(n_words):
-            norm[j] += t * b[j]
-
-
-@kernel
-def sum_copies(topic_word: Floats32, ratio: Floats32, total: Floats32) -> None:
-    """Fill `total` with Σ_w ratio_w b_iw, b (A, n) in float32 (see `sum_by_topic`)."""
-    n_topics, n_words = topic_word.shape
-    in_fours = n_topics // 4 * 4
-    for i in range(0, in_fours, 4):
-        b0, b1, b2, b3 = topic_word[i], topic_word[i + 1], topic_word[i + 2], topic_word[i + 3]
-        total0 = total1 = total2 = total3 = np.float32(0.0)
-        for j in range(n_words):
-            total0 += ratio[j] * b0[j]
-            total1 += ratio[j] * b1[j]
-            total2 += ratio[j] * b2[j]
-            total3 += ratio[j] * b3[j]
-        total[i], total[i + 1], total[i + 2], total[i + 3] = total0, total1, total2, total3
-    for i in range(in_fours, n_topics):
-        b = topic_word[i]
-        total_i = np.float32(0.0)
-        for j in range(n_words):
-            total_i += ratio[j] * b[j]
-        total[i] = total_i
 
 
 @kernel

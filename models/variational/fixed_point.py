@@ -15,6 +15,7 @@ from models.kernel import kernel
 from models.variational.digamma import exp_digamma, exp_digamma_up_to_factor
 
 Ints = Ints32 | NDArray[np.int64]
+AnyFloats = Floats | NDArray[np.float32]
 TINY = 1e-100
 """Added to norms: a word is skipped if no topic has it, or only topics with t far below this."""
 _AT_REST = 0.1  # of the tolerance: a topic whose γ changes by less is not active
@@ -205,32 +206,39 @@ def sum_over_words(
 
 
 @kernel
-def sum_over_topics(topic_word: Floats, theta: Floats, held: Floats, norm: Floats) -> None:
-    """Fill `norm` (n,) with held_w + Σ_i t_i b_iw, for `topic_word` b (A, n), in steps of four."""
-    n_topics = topic_word.shape[0]
+def sum_over_topics(topic_word: AnyFloats, theta: Floats, held: AnyFloats, norm: AnyFloats) -> None:
+    """Fill `norm` (n,) with held_w + Σ_i t_i b_iw, for `topic_word` b (A, n), in steps of four.
+    Sums are of the type of `norm`, float64 or float32.
+    """
+    n_topics, n_words = topic_word.shape
     in_fours = n_topics // 4 * 4
-    for j in range(norm.shape[0]):
+    number = norm.dtype.type
+    for j in range(n_words):
         norm[j] = held[j]
     for i in range(0, in_fours, 4):
         b0, b1, b2, b3 = topic_word[i], topic_word[i + 1], topic_word[i + 2], topic_word[i + 3]
-        t0, t1, t2, t3 = theta[i], theta[i + 1], theta[i + 2], theta[i + 3]
-        for j in range(norm.shape[0]):
+        t0, t1 = number(theta[i]), number(theta[i + 1])
+        t2, t3 = number(theta[i + 2]), number(theta[i + 3])
+        for j in range(n_words):
             norm[j] += t0 * b0[j] + t1 * b1[j] + t2 * b2[j] + t3 * b3[j]
     for i in range(in_fours, n_topics):
-        b, t = topic_word[i], theta[i]
-        for j in range(norm.shape[0]):
+        b, t = topic_word[i], number(theta[i])
+        for j in range(n_words):
             norm[j] += t * b[j]
 
 
 @kernel
-def sum_by_topic(topic_word: Floats, ratio: Floats, total: Floats) -> None:
-    """Fill `total` (A,) with Σ_w ratio_w b_iw, for `topic_word` b (A, n), in steps of four."""
-    n_topics = topic_word.shape[0]
+def sum_by_topic(topic_word: AnyFloats, ratio: AnyFloats, total: AnyFloats) -> None:
+    """Fill `total` (A,) with Σ_w ratio_w b_iw, for `topic_word` b (A, n), in steps of four.
+    Sums are of the type of `total`, float64 or float32.
+    """
+    n_topics, n_words = topic_word.shape
     in_fours = n_topics // 4 * 4
+    nothing = total.dtype.type(0.0)
     for i in range(0, in_fours, 4):
         b0, b1, b2, b3 = topic_word[i], topic_word[i + 1], topic_word[i + 2], topic_word[i + 3]
-        total0 = total1 = total2 = total3 = 0.0
-        for j in range(ratio.shape[0]):
+        total0 = total1 = total2 = total3 = nothing
+        for j in range(n_words):
             total0 += ratio[j] * b0[j]
             total1 += ratio[j] * b1[j]
             total2 += ratio[j] * b2[j]
@@ -238,8 +246,8 @@ def sum_by_topic(topic_word: Floats, ratio: Floats, total: Floats) -> None:
         total[i], total[i + 1], total[i + 2], total[i + 3] = total0, total1, total2, total3
     for i in range(in_fours, n_topics):
         b = topic_word[i]
-        total_i = 0.0
-        for j in range(ratio.shape[0]):
+        total_i = nothing
+        for j in range(n_words):
             total_i += ratio[j] * b[j]
         total[i] = total_i
 

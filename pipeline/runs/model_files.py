@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from corpora.formats.compression import read_bytes
+from corpora.formats.number_table import is_number
 from corpora.formats.vocabulary_file import read_vocabulary
 from models.lda.foreign import (
     gensim_model,
@@ -237,26 +238,18 @@ def _kind_of_text(path: Path, start: bytes) -> str:
     line = start.partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
     fields = line.split("\t")
     if len(fields) == 3 and fields[0] == "0":
-        if _is_number(fields[2]):
+        if is_number(fields[2]):
             return "mallet-weights"
-        if _is_number(fields[1]):
+        if is_number(fields[1]):
             raise ModelFormatError(
                 f"{path}: MALLET's topic keys name a few words of each topic and are no model: "
                 "give its --output-state or --topic-word-weights-file, or score its words by "
                 "--measures"
             )
     values = line.split()[:-1] or line.split()  # the last may be truncated
-    if values and all(_is_number(value) and not float(value) > 0 for value in values):
+    if values and all(is_number(value) and not float(value) > 0 for value in values):
         return "ldac"  # log-probabilities
     raise ModelFormatError(
         f"{path} is no model that is known here: a model is {KNOWN}; word lists, and weights "
         "without a prior, are scored by --measures"
     )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

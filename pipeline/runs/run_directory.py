@@ -26,6 +26,7 @@ import tomli_w
 from corpora import ArticleStore
 from corpora.articles.manifest import ShardEntry
 from corpora.articles.remote import is_url, normalized
+from corpora.corpus_files import check_of
 from corpora.errors import CorpusFormatError, MissingExtraError, UnsupportedVersionError
 from corpora.files import atomic_write_text, sha256_of
 from corpora.tokens.store import describe
@@ -158,14 +159,14 @@ class RunDirectory:
                 f"{self.path} was written by a newer wikitopics (run format {version}, this one "
                 f"reads {VERSION}): upgrade wikitopics to use it"
             )
-        if provenance.get("check") != _check_of(provenance):
+        if provenance.get("check") != check_of(provenance):
             raise CorpusFormatError(f"{path} was changed: its check does not fit")
         return dict(provenance)
 
     def update_provenance(self, entries: dict[str, Any]) -> None:
         """Add entries to the provenance."""
         provenance = {**(self.provenance() if self.exists else {}), **entries}
-        provenance["check"] = _check_of(provenance)
+        provenance["check"] = check_of(provenance)
         text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
         atomic_write_text(self.provenance_path, text)
 
@@ -339,11 +340,6 @@ def _shown(settings: TrainSettings, name: str) -> str:
     if name in TrainSettings.EXCLUSIVE:
         name = next((each for each in TrainSettings.EXCLUSIVE if getattr(settings, each)), name)
     return f"{name} = {getattr(settings, name)}"
-
-
-def _check_of(provenance: dict[str, Any]) -> str:
-    rest = {key: value for key, value in provenance.items() if key != "check"}
-    return sha256_of(json.dumps(rest, sort_keys=True).encode())
 
 
 def _identity(settings: TrainSettings) -> dict[str, Any]:

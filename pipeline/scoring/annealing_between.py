@@ -25,6 +25,7 @@ from pipeline.scoring.score import (
     scored_words,
     topics_of,
 )
+from pipeline.scoring.table import counted
 from pipeline.settings import EvaluateSettings
 from pipeline.text.held_out import HeldOut, held_out
 
@@ -188,11 +189,11 @@ def _write_documents(path: str, documents: HeldOut, found: dict[str, LikelihoodD
 def print_differences(result: dict[str, Any]) -> None:
     """Print a line or two for each difference."""
     if result["left_out"]:
-        print(f"left out: {_number(result['left_out'])} that a run was trained with")
+        print(f"left out: {counted(result['left_out'])} that a run was trained with")
     if result["empty_documents"]:
-        print(f"left out: {_number(result['empty_documents'])} without a token to score")
+        print(f"left out: {counted(result['empty_documents'])} without a token to score")
     print(
-        f"{METHOD} on {_number(result['articles'], result['unit'])}, {result['scored']}: "
+        f"{METHOD} on {counted(result['articles'], result['unit'])}, {result['scored']}: "
         f"{result['tokens']:,} tokens of words that every model knows"
     )
     for caveat in result["caveats"]:
@@ -211,7 +212,3 @@ def print_differences(result: dict[str, Any]) -> None:
         )
         if row["why"]:
             print(f"  no standard error: {row['why']}")
-
-
-def _number(number: int, what: str = "document") -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

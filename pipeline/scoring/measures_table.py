@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pipeline.scoring.label_figures import ACCURACY
+from pipeline.scoring.table import counted
 
 WIDTH = 110  # Characters of a line of the table
 MANY_UNSEEN = 0.1  # Share of unseen pairs above which a warning is printed
@@ -31,15 +32,15 @@ def print_measures(result: dict[str, Any]) -> None:
     """Print the table, and for each measure the best model and which others are told apart."""
     rows = result["models"]
     measures = list(dict.fromkeys(m for row in rows for m in row["figures"]))
-    print(f"{_number(result['documents'], 'document')} of {result['scored']}, ", end="")
+    print(f"{counted(result['documents'], 'document')} of {result['scored']}, ", end="")
     method = result["method"]
     left_out = result["left_out"]
     scored = f"{method} of {result['tokens_scored']:,} tokens; " if method else ""
     print(f"{scored}± is a standard error, over documents in {result['groups']} groups")
     if left_out:
-        print(f"left out: {_number(left_out, 'document')} that a run was trained with")
+        print(f"left out: {counted(left_out, 'document')} that a run was trained with")
     if result["labels"]:
-        n_labelled = _number(result["labelled_documents"], "document")
+        n_labelled = counted(result["labelled_documents"])
         print(f"labels: {n_labelled} with {result['labels']} labels")
     _print_figures(result, rows, measures)
     _print_reasons(rows, measures)
@@ -175,7 +176,3 @@ def _short(members: list[str]) -> str:
     if len(name) > SHOWN and len(members) > 1:
         name = f"{members[0]} + {len(members) - 1} more"
     return name if len(name) <= SHOWN else f"…{name[1 - SHOWN :]}"
-
-
-def _number(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -17,15 +17,15 @@ MUCH = 0.5  # Share of a difference from which it is due to vocabularies more th
 def print_evaluation(result: dict[str, Any]) -> None:
     """Print some lines for one model, a table for several."""
     documents = (
-        _number(result["articles"], result["unit"])
+        counted(result["articles"], result["unit"])
         if result["articles"] == result["documents"]
-        else f"{_number(result['documents'], 'section')} of "
-        + _number(result["articles"], "article")
+        else f"{counted(result['documents'], 'section')} of "
+        + counted(result["articles"], "article")
     )
     if result["left_out"]:
-        print(f"left out: {_documents(result['left_out'])} that a run was trained with")
+        print(f"left out: {counted(result['left_out'])} that a run was trained with")
     if result["empty_documents"]:
-        print(f"left out: {_documents(result['empty_documents'])} without a token to score")
+        print(f"left out: {counted(result['empty_documents'])} without a token to score")
     what = CONVENTIONS[result["convention"]]
     print(f"{result['method']} ({result['direction']}){what} on {documents}, {result['scored']}")
     for caveat in result["caveats"]:
@@ -44,7 +44,7 @@ def print_evaluation(result: dict[str, Any]) -> None:
         size = result["mean_effective_sample_size"]
         sizes = "" if size is None else f"; mean effective sample size {size:.1f}"
         unsure = result["unsure_documents"]
-        doubt = f"; {_documents(unsure)} hardly sampled" if unsure else ""
+        doubt = f"; {counted(unsure)} hardly sampled" if unsure else ""
         print(f"Monte Carlo standard error {sampling:.2g} nats a word{sizes}{doubt}")
     print(
         f"{result['tokens_scored']:,} of {result['tokens']:,} tokens scored; besides these, "
@@ -118,11 +118,8 @@ def _ranked_by_words(result: dict[str, Any]) -> str:
     )
 
 
-def _documents(number: int) -> str:
-    return _number(number, "document")
-
-
-def _number(number: int, what: str) -> str:
+def counted(number: int, what: str = "document") -> str:
+    """Return a number with what is counted, in the plural if need be."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
