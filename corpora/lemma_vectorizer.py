@@ -222,7 +222,9 @@ class LemmaVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return pd.DataFrame.sparse.from_spmatrix(counts, columns=list(self.vocabulary_))
 
     def _annotated(self, raw_documents: Iterable[str]) -> Iterator[TokenBlock]:
-        reader = TextReader.of(self)
+        reader = TextReader.of(
+            self.analyzer, self.language, self.parts_of_speech, self.stop_words, self.min_length
+        )
         n_processes = effective_n_jobs(self.n_jobs)
         if not reader.may_be_sent or multiprocessing.parent_process() is not None:
             n_processes = 1

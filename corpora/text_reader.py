@@ -22,7 +22,6 @@ from corpora.tokens.settings import TextSettings
 from corpora.tokens.spacy_model import BLANK, find_model, stop_words_of
 
 if TYPE_CHECKING:
-    from corpora.lemma_vectorizer import LemmaVectorizer
     from corpora.tokens.annotation import Annotator
 
 
@@ -33,11 +32,12 @@ class TextReader:
         self._analyzer, self._settings = analyzer, settings
 
     @classmethod
-    def of(cls, vectorizer: LemmaVectorizer) -> TextReader:
-        """Return the reader of a vectorizer's settings; raises errors of its settings."""
-        analyzer = vectorizer.analyzer
+    def of(
+        cls, analyzer: Any, language: str, parts_of_speech: Any, stop_words: Any, min_length: int
+    ) -> TextReader:
+        """Return the reader of a `LemmaVectorizer` with these settings; raises their errors."""
         if analyzer is None:
-            analyzer = model_for_language(vectorizer.language)
+            analyzer = model_for_language(language)
         elif isinstance(analyzer, str):
             analyzer = find_model(analyzer)
         elif not callable(analyzer):
@@ -50,9 +50,9 @@ class TextReader:
             model = f"{BLANK}{analyzer.lang}"
         settings = TextSettings(
             spacy_model=model,
-            parts_of_speech=_words_in("parts_of_speech", vectorizer.parts_of_speech),
-            min_length=vectorizer.min_length,
-            extra_stop_words=_words_in("stop_words", vectorizer.stop_words),
+            parts_of_speech=_words_in("parts_of_speech", parts_of_speech),
+            min_length=min_length,
+            extra_stop_words=_words_in("stop_words", stop_words),
         )
         return cls(analyzer, settings)
 
