@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtr, stdtrit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,7 +90,7 @@ class Figure:
         figure is one of trials.
         """
         parts = ((self.error, self.degrees), (self.seed_error, self.seed_degrees))
-        quantile = float(stats.t.ppf((1 + level) / 2, degrees_of(parts)))
+        quantile = float(stdtrit(degrees_of(parts), (1 + level) / 2))
         if self.trials:
             return wilson(self.value, self.trials, quantile)
         half = quantile * self.standard_error
@@ -130,7 +130,7 @@ class Difference:
             return 1.0
         if self.standard_error <= ROUNDING:  # a jackknife without variance is no certainty
             return math.nan
-        return float(2 * stats.t.sf(abs(self.value) / self.standard_error, self.degrees))
+        return float(2 * stdtr(self.degrees, -abs(self.value) / self.standard_error))
 
 
 def holm(p_values: Sequence[float | None], level: float) -> list[bool]:
