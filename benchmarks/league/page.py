@@ -64,14 +64,16 @@ bold is then no praise.
 
 `c_npmi` has neither a ± nor a bold figure. Where pairs of top words are rare, coherence in so few
 documents is too low, by more than any error over documents says, and [intervals of its differences
-miss](benchmarks.md#intervals-of-all-measures): this column tells no trainer apart.
+miss](benchmarks.md#intervals-of-all-measures): this column tells no trainer apart. Nor do others in
+which a figure has no ±: `nmi` and `homogeneity` of few documents, and figures over seeds of fewer
+than three seeds, `found again` of fewer than five.
 """
 FOOT = """\
 Spearman's rank correlation of each measure with the likelihood over the trainers of a table, mean
-over tables; +1: the more probable held-out documents, the higher the measure. Intervals are from
-{draws:,} draws of trainers with replacement, the same for all tables: for other trainers like
-these; of fewer than {min_trainers} there is none. Eight are few: an interval that has 0
-says that the order of the two may be unrelated.
+over tables that are complete; +1: the more probable held-out documents, the higher the measure.
+Intervals are from {draws:,} draws of trainers with replacement, the same for all tables: for other
+trainers like these; of fewer than {min_trainers} there is none. Eight are few: an interval that has
+0 says that the order of the two may be unrelated.
 """
 
 
@@ -192,9 +194,11 @@ def _table(rows: Rows, seconds: dict[str, float]) -> str:
 
 
 def _best(rows: Rows, measure: str) -> set[str]:
-    """Return the best trainer and those not told apart from it, by Holm's method at 5 %."""
+    """Return the best trainer and those not told apart from it, by Holm's method at 5 %; none where
+    a figure has no error.
+    """
     known = {t: r[measure] for t, r in rows.items() if measure in r and r[measure].is_known}
-    if not known:
+    if not known or not all(np.isfinite(each.standard_error) for each in known.values()):
         return set()
     sign = -1 if measure == LOWER else 1
     first = max(known, key=lambda t: sign * known[t].value)
@@ -216,9 +220,10 @@ def _correlations(tables: dict[tuple[str, int], Rows]) -> str:
             }
             for rows in tables.values()
         ]
-        groups = [each for each in groups if len(each) > 2]
-        if not groups:
+        most = max(map(len, groups))
+        if most < 3:
             continue
+        groups = [each for each in groups if len(each) == most]  # Tables that are complete
         value = _mean_correlation(groups, list(TRAINERS))
         body.append([measure, f"{len(groups)}", f"{value:+.2f}", _interval(groups)])
     return markdown([["measure", "tables", "rank correlation", "95 % interval"], *body])

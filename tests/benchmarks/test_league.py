@@ -13,6 +13,7 @@ from benchmarks.league import cells, page
 from benchmarks.league.__main__ import main
 from benchmarks.league.cells import Cell, fill
 from benchmarks.league.corpora import Parts, halves
+from evaluation.figure import Figure
 from models import LDATopics
 
 WORDS = tuple(f"w{w}" for w in range(12))
@@ -74,6 +75,7 @@ def test_a_league_is_filled_once_and_its_page_says_who_is_best(parts, tmp_path):
     assert all(re.fullmatch(r"-?\d\.\d{3}", each) for each in columns["c_npmi"])
     assert "±" in columns["purity"][0]
     assert any("**" in each for each in columns["purity"])
+    assert not any("±" in each or "**" in each for each in columns["found again"])  # of three seeds
 
 
 def test_a_folder_without_figures_has_no_page(tmp_path):
@@ -104,3 +106,18 @@ def test_few_trainers_give_no_interval_of_a_correlation():
         table.popitem()
         assert page._interval([table]) == "–"
     assert 0 < low < high <= 1
+
+
+def test_tables_that_lack_trainers_count_in_no_correlation():
+    values = {"a": (1.0, 3.0), "b": (2.0, 2.0), "c": (3.0, 1.0), "d": (4.0, 0.0)}
+    complete = {
+        name: {page.LOWER: Figure(loss), "purity": Figure(purity)}
+        for name, (loss, purity) in values.items()
+    }
+    lacking = {
+        name: row | {"purity": Figure(-row["purity"].value)} for name, row in complete.items()
+    }
+    lacking.pop("d")
+    with mock.patch.object(page, "TRAINERS", list(values)):
+        text = page._correlations({("made-up", 3): complete, ("made-up", 5): lacking})
+    assert re.search(r"\| purity +\| 1 +\| +\+1\.00 \|", text)
