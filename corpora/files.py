@@ -127,3 +127,12 @@ def write_at(descriptor: int, data: bytes, offset: int) -> None:
 def sha256_of(data: bytes | memoryview) -> str:
     """SHA-256 of `data` in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
+
+
+def is_unicode(text: str) -> bool:
+    """Whether the text can be encoded as UTF-8: half a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -43,10 +43,19 @@ def lazy_exports(
                 warnings.warn(message, DeprecationWarning, stacklevel=2)
             return getattr(sys.modules[package], former[name])
         if name not in module_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            return submodule(name)
         value = getattr(import_module(module_of[name]), name)
         setattr(sys.modules[package], name, value)
         return value
+
+    def submodule(name: str) -> Any:
+        try:
+            return import_module(f"{package}.{name}")
+        except ModuleNotFoundError as error:
+            if name.startswith("_") or error.name == f"{package}.{name}":
+                message = f"module {package!r} has no attribute {name!r}"
+                raise AttributeError(message) from None
+            raise
 
     def all_names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *module_of})

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from corpora.formats.vocabulary_file import is_unicode
+from corpora.files import is_unicode
 from downloader.answer import one_line
 from downloader.errors import RefusedError, SourceError, UnusableAnswerError
 from downloader.live import (

@@ -13,7 +13,7 @@ from corpora.articles import rendered_html
 from corpora.articles.article import Article
 from corpora.articles.page import REDIRECT, Page, Site, article_of, page_to_article
 from corpora.articles.page_columns import category_name, page_columns
-from corpora.formats.vocabulary_file import is_unicode
+from corpora.files import is_unicode
 from downloader.answer import one_line
 from downloader.mediawiki_api import (
     ApiError,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpora.articles.page import Site
-from corpora.formats.vocabulary_file import is_unicode
+from corpora.files import is_unicode
 from downloader.answer import BadAnswer, json_object, one_line
 from downloader.errors import RefusedError, UnusableAnswerError
 from downloader.http_status import retry_after

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from corpora.errors import CorpusFormatError
-from corpora.formats.vocabulary_file import is_unicode
+from corpora.files import is_unicode
 from downloader.live import BATCH_SIZE, Batch, PageReader, Skipped, TextForm, check_named, shown
 from downloader.mediawiki_api import MediaWikiApi, QueryBatch, malformed
 

@@ -33,7 +33,7 @@ MAX_BIAS = 1 / 3
 MAX_SKEWNESS = 1.0
 """Skewness of replicates."""
 MIN_MODELS = 5
-"""Models, below which a share of topics has no error: all topics are found again by chance."""
+"""Fewest models of which a share of topics has an error: of fewer, all or none are often found."""
 ROUNDING = 1e-12  # Differences and errors up to which figures are equal
 
 
@@ -208,10 +208,11 @@ def without_bias(figure: Figure, pairs: Floats) -> Figure:
 def bounded(figure: Figure) -> Figure:
     """Return a figure between 0 and 1 with as many independent trials as have its error.
 
-    Its interval is then Wilson's: Student's misses too often near 0 and 1.
+    Its interval is then Wilson's: Student's misses too often near 0 and 1. Any other figure is
+    returned as it is, such as a mean of cosines of which some are negative.
     """
     error = figure.standard_error
-    if math.isnan(error):
+    if math.isnan(error) or not 0 < figure.value < 1:
         return figure
     return replace(figure, trials=figure.value * (1 - figure.value) / error**2)
 
@@ -225,7 +226,7 @@ def mean_figure(values: Floats, over: str = "topics", why: str = "no topic has a
     return Figure(float(known.mean()), error, max(1, len(known) - 1), over)
 
 
-def share_of_models(figure: Figure, n_trials: float) -> Figure:
+def share_of_models(figure: Figure, n_trials: float, models: str = "models") -> Figure:
     """Return a share of trials that are not independent, as they share models, with its error.
 
     Of few models it may be 0 by chance. So the variance is at least that of `n_trials` independent
@@ -237,7 +238,7 @@ def share_of_models(figure: Figure, n_trials: float) -> Figure:
         return figure
     n_models = figure.degrees + 1
     if n_models < MIN_MODELS:
-        why = f"{n_models} models are too few for a share of topics, needs {MIN_MODELS}"
+        why = f"{n_models} {models} are too few for a share of topics: it needs {MIN_MODELS}"
         return Figure(figure.value, over=figure.over, why=why)
     share = figure.value
     moved = (share * n_trials + 2) / (n_trials + 4)

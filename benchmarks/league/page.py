@@ -63,10 +63,10 @@ correction). With few seeds figures that depend much on the seed are told apart 
 bold is then no praise.
 
 `c_npmi` has neither a ± nor a bold figure. Where pairs of top words are rare, coherence in so few
-documents is too low, by more than any error over documents says, and [intervals of its differences
-miss](benchmarks.md#intervals-of-all-measures): this column tells no trainer apart. Nor do others in
-which a figure has no ±: `nmi` and `homogeneity` of few documents, and figures over seeds of fewer
-than three seeds, `found again` of fewer than five.
+documents is too low, by more than any error over documents says ([of ten words in 300 documents few
+have an error](benchmarks.md#intervals-of-all-measures)): this column tells no trainer apart. Where
+the best figure of a column has no ±, nothing is bold: `nmi` and `homogeneity` have none if
+documents are few, `cosine` and `rbo` none of two seeds, and `found again` none of fewer than five.
 """
 FOOT = """\
 Spearman's rank correlation of each measure with the likelihood over the trainers of a table, mean
@@ -195,14 +195,17 @@ def _table(rows: Rows, seconds: dict[str, float]) -> str:
 
 def _best(rows: Rows, measure: str) -> set[str]:
     """Return the best trainer and those not told apart from it, by Holm's method at 5 %; none where
-    a figure has no error.
+    the best has no error.
     """
     known = {t: r[measure] for t, r in rows.items() if measure in r and r[measure].is_known}
-    if not known or not all(np.isfinite(each.standard_error) for each in known.values()):
+    if not known:
         return set()
     sign = -1 if measure == LOWER else 1
     first = max(known, key=lambda t: sign * known[t].value)
-    others = [trainer for trainer in known if trainer != first]
+    has_error = {trainer for trainer in known if np.isfinite(known[trainer].standard_error)}
+    if first not in has_error:
+        return set()
+    others = sorted(has_error - {first})
     worse = holm([known[first].minus(known[each]).p_value for each in others], LEVEL)
     return {first, *(each for each, is_worse in zip(others, worse, strict=True) if not is_worse)}
 
@@ -210,6 +213,7 @@ def _best(rows: Rows, measure: str) -> set[str]:
 def _correlations(tables: dict[tuple[str, int], Rows]) -> str:
     """Return a table of mean rank correlations with the likelihood, with intervals."""
     measures = [m for m in ORDER if m != LOWER]
+    everyone = {trainer for rows in tables.values() for trainer in rows}
     body = []
     for measure in measures:
         groups = [
@@ -220,10 +224,9 @@ def _correlations(tables: dict[tuple[str, int], Rows]) -> str:
             }
             for rows in tables.values()
         ]
-        most = max(map(len, groups))
-        if most < 3:
+        groups = [each for each in groups if set(each) == everyone]
+        if not groups or len(everyone) < 3:
             continue
-        groups = [each for each in groups if len(each) == most]  # Tables that are complete
         value = _mean_correlation(groups, list(TRAINERS))
         body.append([measure, f"{len(groups)}", f"{value:+.2f}", _interval(groups)])
     return markdown([["measure", "tables", "rank correlation", "95 % interval"], *body])

@@ -13,11 +13,11 @@ from typing import Any
 from corpora.corpus import Corpus
 from corpora.corpus_writer import MAX_INT32
 from corpora.errors import CorpusFormatError
-from corpora.files import PathLike
+from corpora.files import PathLike, is_unicode
 from corpora.formats.bags import BagGatherer
 from corpora.formats.compression import write_bytes
 from corpora.formats.lines import LineReader, shown
-from corpora.formats.vocabulary_file import check_writable, is_unicode, read_vocabulary
+from corpora.formats.vocabulary_file import check_writable, read_vocabulary
 
 MAX_DIGITS = 640  # Digits of a whole number, such as an id; Python always reads so many
 

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from corpora.corpus_writer import MAX_INT32
 from corpora.errors import CorpusFormatError
-from corpora.files import PathLike
+from corpora.files import PathLike, is_unicode
 from corpora.formats.compression import write_bytes
 from corpora.formats.lines import LineReader, shown
 from corpora.formats.mallet_state import MalletState
 from corpora.formats.number_table import Column, checked, real
-from corpora.formats.vocabulary_file import check_writable, fits_a_text, is_unicode
+from corpora.formats.vocabulary_file import check_writable, fits_a_text
 
 COLUMNS = "#doc source pos typeindex type topic"
 NO_SOURCE = "NA"  # Source of a document without one, as MALLET writes it

@@ -19,10 +19,10 @@ from pathlib import Path
 
 from corpora.corpus import Corpus
 from corpora.errors import CorpusFormatError
-from corpora.files import TEMPORARY_SUFFIX, PathLike, sync_directory
+from corpora.files import TEMPORARY_SUFFIX, PathLike, is_unicode, sync_directory
 from corpora.formats.bags import BagGatherer
 from corpora.formats.lines import BYTE_ORDER_MARK, shown
-from corpora.formats.vocabulary_file import check_writable, fits_a_text, is_unicode, read_vocabulary
+from corpora.formats.vocabulary_file import check_writable, fits_a_text, read_vocabulary
 
 MARK = ".wikitopics-text"
 """Hidden file in folders that were written here; only these may be replaced."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from corpora.errors import CorpusFormatError
-from corpora.files import PathLike
+from corpora.files import PathLike, is_unicode
 from corpora.formats.compression import without_suffix
 from corpora.formats.lines import LineReader, shown
 
@@ -110,12 +110,3 @@ def check_writable(words: Sequence[str], path: PathLike, fits: Callable[[str], b
                 f"{path}: the word {shown(word)} cannot be written: half a surrogate pair is no "
                 "character"
             )
-
-
-def is_unicode(text: str) -> bool:
-    """Whether the text can be encoded as UTF-8: half a surrogate pair cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -16,12 +16,12 @@ from corpora.articles.store import ArticleStore
 from corpora.corpus import Corpus
 from corpora.corpus_files import HEADER
 from corpora.errors import CorpusFormatError
-from corpora.files import PathLike
+from corpora.files import PathLike, is_unicode
 from corpora.formats import compression
 from corpora.formats.compression import without_suffix
 from corpora.formats.lines import BYTE_ORDER_MARK, LineReader, shown
 from corpora.formats.registry import FORMATS, UnknownFormatError, format_of, read_corpus
-from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary, is_unicode
+from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary
 from corpora.inputs.csv_file import ENDINGS as CSV_ENDINGS
 from corpora.inputs.csv_file import CsvTable
 from corpora.inputs.folder_files import input_names, is_run

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from corpora.articles.article import Article
 from corpora.errors import CorpusFormatError
-from corpora.files import PathLike
+from corpora.files import PathLike, is_unicode
 from corpora.formats.lines import BYTE_ORDER_MARK, shown
 from corpora.formats.text_folder import file_content
-from corpora.formats.vocabulary_file import is_unicode
 from corpora.inputs.folder_files import input_names
 from corpora.inputs.rows import RowReader
 

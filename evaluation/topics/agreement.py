@@ -10,7 +10,8 @@ is a U-statistic, whose error is that of N draws. `share` and the other totals h
 jackknife over models: without a model means all its pairs. For one model the others are independent
 draws given this one, and its error is over them. Intervals are Wilson's, as figures end at 1. The
 share of few models of few topics has few values, and the jackknife often no variance: it is at
-least that of independent pairs of topics, and none is given of fewer than five models
+least that of independent pairs of topics, and none is given of fewer than five models, for one
+model of fewer than five others
 (`evaluation.figure.share_of_models`).
 """
 
@@ -75,7 +76,9 @@ class ModelAgreement:
         means = np.array([rows[m].mean() for m in range(self.n_models) if m != n])
         found = mean_figure(means, "models", "only with a model that has weights, and none has")
         if name == "share":
-            return share_of_models(found, sum(map(len, rows)) - len(rows[n]))
+            others = [rows[m] for m in range(self.n_models) if m != n]
+            n_trials = sum(int(np.isfinite(each).sum()) for each in others)
+            return share_of_models(found, n_trials, "other models")
         return bounded(found)
 
     def of_topics(self, n: int, name: str = "cosine") -> tuple[Floats, Floats]:

@@ -78,7 +78,7 @@ def _without_pairs(n_kl: Ints) -> Floats:
         information(*(whole - each[b] - each for whole, each in zip(wholes, counts, strict=True)))
         for b in range(len(n_kl))
     ]
-    return np.stack(found, axis=1)
+    return np.stack(found, axis=1) if found else np.zeros((2, 0, 0))
 
 
 def table_agreement(n_kl: Ints) -> dict[str, float]:
@@ -112,7 +112,8 @@ def information(of_topic: Ints, of_label: Ints, of_both: Ints) -> Floats:
         in_topics, in_labels, in_both = (
             entr(each / n).sum(axis=-1) for each in (of_topic, of_label, of_both)
         )
-        shared = np.maximum(in_topics + in_labels - in_both, 0.0)
+        most = np.minimum(in_topics, in_labels)  # which rounding must not exceed
+        shared = np.clip(in_topics + in_labels - in_both, 0.0, most)
         parts = [shared / most for most in ((in_topics + in_labels) / 2, in_labels)]
     return np.where((n[..., 0] > 0) & np.isnan(parts), 1.0, parts)
 

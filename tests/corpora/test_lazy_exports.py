@@ -24,6 +24,13 @@ def test_renamed_classes_are_there_by_their_former_names():
         assert models.PoissonMRFMixture is models.LPMRFClusters
 
 
+def test_modules_of_a_package_are_there_unasked():
+    assert corpora.formats.registry.read_corpus is corpora.read_corpus
+    assert callable(corpora.split)
+    with pytest.raises(AttributeError, match="'corpora' has no attribute 'nothing'"):
+        corpora.nothing  # noqa: B018
+
+
 @pytest.fixture(scope="module")
 def servers():
     """Processes that have imported nothing, numba, and all that the longest imports take."""
@@ -45,6 +52,7 @@ def servers():
             "import corpora.worker_process; from corpora import ArticleStore",
             "scipy sklearn spacy",
         ),
+        (0, "import downloader.live", "scipy sklearn corpora.formats"),
         (1, "from models import load_model", "sklearn networkx models.allocation"),
         (1, "from evaluation import log_likelihood", "sklearn scipy.stats evaluation.allocation"),
         (2, "from corpora import LemmaVectorizer, Corpus", ""),

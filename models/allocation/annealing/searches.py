@@ -29,7 +29,7 @@ from models.allocation.annealing.population import (
     population_bytes,
 )
 from models.allocation.annealing.posterior import Posterior
-from models.allocation.annealing.reheating import Reheating
+from models.allocation.annealing.reheating import HEATING, Reheating
 from models.allocation.annealing.relabelling import relabelling_bytes
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
@@ -48,7 +48,7 @@ EVEN = 1.0  # nats: standard deviation of slow searches below which the path fro
 FEWEST = 4  # Slow searches from which on that is told
 MOST_AVERAGED = 100  # Sweeps that an allocation is summed over, at most
 RESAMPLE_BELOW = 0.5  # Share of particles of a population that are effective
-SEARCH, LONGER, HEATING, AVERAGING = 4, 8, 9, 10  # Streams of random numbers
+SEARCH, LONGER, AVERAGING = 4, 8, 10  # Streams of random numbers
 
 
 class Chains(NamedTuple):

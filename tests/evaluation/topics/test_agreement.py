@@ -106,8 +106,25 @@ def test_the_share_of_few_models_has_no_error_but_the_reason():
     assert np.isfinite(found.share.standard_error)
     of_one = found.of_model(0, "share")  # over the four others
     assert (of_one.is_known, np.isnan(of_one.standard_error)) == (True, True)
-    assert of_one.reason == "4 models are too few for a share of topics, needs 5"
+    assert of_one.reason == "4 other models are too few for a share of topics: it needs 5"
     assert np.isfinite(found.of_model(0).standard_error)
+
+
+def test_models_of_words_alone_are_no_trials_of_topics_found_again():
+    model = some_models(1)[0]
+    lists = DescribedTopics.from_words(model.words)
+    alone, beside = (model_agreement([model] * 6 + [lists] * n) for n in (0, 3))
+    assert alone.of_model(0, "share").trials > 0
+    assert beside.of_model(0, "share").trials == alone.of_model(0, "share").trials
+
+
+def test_cosines_below_zero_have_students_interval():
+    rng, words = np.random.default_rng(0), [f"w{w}" for w in range(9)]
+    models = [DescribedTopics.from_weights(rng.normal(size=(1, 9)), words) for _ in range(4)]
+    figure = model_agreement(models).cosine
+    assert figure.value < 0
+    low, high = figure.interval()
+    assert low < figure.value < high
 
 
 @pytest.mark.parametrize(("concentration", "is_often_1"), [(60, False), (400, True)])

@@ -105,6 +105,19 @@ def test_two_groups_of_documents_are_too_few_for_the_bias():
     assert found.reason == "there are too few documents"
 
 
+def test_one_label_but_for_one_document():
+    rng, labels = np.random.default_rng(0), ["b", *["a"] * 499]
+    for _ in range(20):
+        found = cluster_agreement(rng.integers(0, 30, 500), labels, rng.permutation(500) % 50)
+        assert all(np.isfinite(each.value) for each in found.values())
+
+
+def test_no_documents_have_no_agreement():
+    nothing = np.zeros(0, dtype=np.int64)
+    found = cluster_agreement(nothing, [], nothing)
+    assert all(np.isnan(each.value) for each in found.values())
+
+
 def test_information_that_no_document_changes_has_no_error():
     labels = [str(d % 3) for d in range(120)]
     found = cluster_agreement(np.arange(120) % 3, labels, np.arange(120) % 50)["homogeneity"]
