@@ -237,7 +237,7 @@ def cases() -> dict[str, Callable[[], Case]]:
         found[f"labels, {n} documents"] = partial(of_labels, pool, n)
     found |= {f"accuracy, {n} documents": partial(of_accuracy, n) for n in (200, 1000)}
     found |= {f"topics, {n} topics": partial(of_topics, n) for n in (20, 100)}
-    found |= {f"stability, {n} models": partial(of_models, n) for n in (3, 5, 10)}
+    found |= {f"stability, {n} models": partial(of_models, n) for n in (3, 4, 5, 10)}
     for n in (4, 10):
         name = f"stability, one model and {n - 1} others"
         found[name] = partial(of_models, n, of_one=True)

@@ -229,10 +229,10 @@ def mean_figure(values: Floats, over: str = "topics", why: str = "no topic has a
 def share_of_models(figure: Figure, n_trials: float, models: str = "models") -> Figure:
     """Return a share of trials that are not independent, as they share models, with its error.
 
-    Of few models it may be 0 by chance. So the variance is at least that of `n_trials` independent
-    trials with the share moved to the middle by four more trials, half of them at each end (Agresti
-    & Coull 1998); the interval is Wilson's of as many independent trials as have the variance.
-    Below `MIN_MODELS` neither is of use, and there is no error.
+    Its interval is Wilson's. Where no topic or all are found, models have no variance, and it is
+    that of `n_trials` independent trials with the share moved to the middle by four more trials,
+    half of them at each end (Agresti & Coull 1998). Below `MIN_MODELS` neither is of use, and there
+    is no error.
     """
     if not math.isfinite(figure.error):
         return figure
@@ -241,13 +241,11 @@ def share_of_models(figure: Figure, n_trials: float, models: str = "models") -> 
         why = f"{n_models} {models} are too few for a share of topics: it needs {MIN_MODELS}"
         return Figure(figure.value, over=figure.over, why=why)
     share = figure.value
+    if 0 < share < 1:
+        return bounded(figure)
     moved = (share * n_trials + 2) / (n_trials + 4)
-    binary, of_moved = share * (1 - share), moved * (1 - moved)
-    variance, degrees = figure.error**2, figure.degrees
-    if variance < of_moved / n_trials:
-        variance, degrees = of_moved / n_trials, int(n_trials) - 1
-    trials = (binary or of_moved) / variance
-    return Figure(share, math.sqrt(variance), degrees, figure.over, trials=trials)
+    error = math.sqrt(moved * (1 - moved) / n_trials)
+    return Figure(share, error, int(n_trials) - 1, figure.over, trials=n_trials)
 
 
 def wilson(share: float, n: float, z: float) -> tuple[float, float]:

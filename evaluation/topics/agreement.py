@@ -7,17 +7,21 @@ largest sum of cosines; of overlaps, where a model has words alone.
 
 **Errors.** Pairs share models, so that N (N - 1) pairs are far fewer than as many draws: their mean
 is a U-statistic, whose error is that of N draws. `share` and the other totals have the
-jackknife over models: without a model means all its pairs. For one model the others are independent
-draws given this one, and its error is over them. Intervals are Wilson's, as figures end at 1. The
-share of few models of few topics has few values, and the jackknife often no variance: it is at
-least that of independent pairs of topics, and none is given of fewer than five models, for one
-model of fewer than five others
-(`evaluation.figure.share_of_models`).
+jackknife over models: without a model means all its pairs. It counts twice what two models have in
+common beyond what each of them adds (Efron & Stein 1981). With variances σ² of models and τ² of
+pairs in `h_ij = μ + a_i + a_j + e_ij` it is 4/N (σ² + τ² / (N - 2)) in place of
+4/N (σ² + τ² / (2 (N - 1))). The factor (2 N - 3) / (2 N - 2) is the middle of those for τ² = 0 and
+for τ² = 2 σ²; between them intervals of 95 % have the truth in 93 to 97 %. For one model the others
+are independent draws given this one, and its error is over them. Intervals are Wilson's, as figures
+end at 1. The share of few models of few topics has few values: of 0 or 1 its error is that of
+independent pairs of topics, and none is given of fewer than five models, for one model of fewer
+than five others (`evaluation.figure.share_of_models`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -112,7 +116,8 @@ class ModelAgreement:
         if n < 3:
             return Figure(value, over="models")
         without = (total - means.sum(axis=0) - means.sum(axis=1)) / ((n - 1) * (n - 2))
-        return jackknife(value, np.asarray(without), "models")
+        figure = jackknife(value, np.asarray(without), "models")
+        return replace(figure, error=figure.error * math.sqrt((2 * n - 3) / (2 * n - 2)))
 
 
 def model_agreement(

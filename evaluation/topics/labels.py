@@ -8,7 +8,10 @@ shares of topics, cross-validated, beside that on words (tf-idf).
 **Errors** are over documents, by the jackknife that leaves out groups of them, the same for all
 models (`evaluation.figure`). That of the accuracy is of the mean over documents of whether the
 prediction of the fold was right. It leaves out that other training documents would give another
-classifier. Intervals of purity and accuracy, which are shares of documents, are Wilson's.
+classifier, which matters in few documents: there other folds give another accuracy as well. So the
+figure is the mean over several cross-validations, but the error that of a single one: what the mean
+gains makes up for what is left out. Intervals of purity and accuracy, which are shares of
+documents, are Wilson's.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
     from evaluation.arrays import Bools, Floats, Ints
 
 N_FOLDS = 5
+MAX_REPEATS = 5
+REPEATED_DOCUMENTS = 5000
+"""Documents that cross-validations predict in all, if there are fewer: up to `MAX_REPEATS` each."""
 CLUSTER_MEASURES = ("purity", "nmi", "ari", "homogeneity")
 BIASED = ("nmi", "homogeneity")
 """Measures of information, which is found in few documents even of independent labels; the more,
@@ -121,7 +127,8 @@ def information(of_topic: Ints, of_label: Ints, of_both: Ints) -> Floats:
 def label_folds(
     labels: Sequence[str], articles: Sequence[str], n_folds: int = N_FOLDS, seed: int = 0
 ) -> Ints:
-    """Return the fold (D,) of each document, all of an article in one, labels spread evenly.
+    """Return folds (R, D) of documents, all of an article in one, labels spread evenly, for R
+    cross-validations: of few documents more.
 
     A document is in no fold, -1, if fewer than `n_folds` articles have its label. Raises ValueError
     if fewer than two labels are left.
@@ -138,10 +145,12 @@ def label_folds(
         )
     groups = article_of[kept] if len(np.unique(article_of[kept])) < len(kept) else None
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    splitter = kind(n_folds, shuffle=True, random_state=seed)
-    folds = np.full(len(names), -1, dtype=np.int64)
-    for fold, (_, test) in enumerate(splitter.split(kept, names[kept], groups)):
-        folds[kept[test]] = fold
+    n_repeats = min(MAX_REPEATS, -(-REPEATED_DOCUMENTS // len(kept)))
+    folds = np.full((n_repeats, len(names)), -1, dtype=np.int64)
+    for repeat, own in enumerate(folds):
+        splitter = kind(n_folds, shuffle=True, random_state=seed + repeat)
+        for fold, (_, test) in enumerate(splitter.split(kept, names[kept], groups)):
+            own[kept[test]] = fold
     return folds
 
 
@@ -151,19 +160,29 @@ def accuracy(
     """Return the cross-validated accuracy of a logistic regression, with its error over documents.
 
     `features` (D, F) are shares of topics, which are standardised, or with `are_words` counts of
-    words, of which tf-idf is learned in each fold; `folds` are those of `label_folds`. Raises
-    ValueError if shapes disagree.
+    words, of which tf-idf is learned in each fold; `folds` (R, D) are those of `label_folds`.
+    Raises ValueError if shapes disagree.
     """
     _check(features.shape[0], labels, group_of)
-    is_right = right_predictions(features, labels, folds, are_words=are_words)
-    scored = folds >= 0
-    return bounded(figure_of(lambda kept: float(is_right[kept & scored].mean()), group_of))
+    right = np.array([right_predictions(features, labels, x, are_words=are_words) for x in folds])
+    scored = folds[0] >= 0
+
+    def mean(is_right: Bools | Floats) -> Figure:
+        return figure_of(lambda kept: float(is_right[kept & scored].mean()), group_of)
+
+    error = float(np.sqrt(np.mean([mean(each).error ** 2 for each in right])))
+    figure = mean(right.mean(axis=0))
+    larger = error / figure.error if figure.error > 0 else 1.0
+    apart = np.asarray(figure.replicates) - figure.value
+    return bounded(jackknife(figure.value, figure.value + larger * apart))
 
 
 def right_predictions(
     features: Any, labels: Sequence[str], folds: Ints, *, are_words: bool = False
 ) -> Bools:
-    """Return whether each document (D,) is predicted right by the classifier of the other folds."""
+    """Return whether each document (D,) is predicted right by the classifier of the other folds
+    (D,).
+    """
     from sklearn.feature_extraction.text import TfidfTransformer  # noqa: PLC0415
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
     from sklearn.pipeline import make_pipeline  # noqa: PLC0415

@@ -146,10 +146,12 @@ def test_documents_without_a_share_are_in_no_topic():
 def test_folds_keep_articles_together_and_leave_rare_labels_out():
     articles = [f"a{d // 2}" for d in range(80)]
     labels = [("x", "y")[d // 2 % 2] for d in range(76)] + ["rare"] * 4
-    folds = label_folds(labels, articles)
-    assert all(folds[2 * a] == folds[2 * a + 1] for a in range(40))
-    assert (folds[76:] == -1).all()
-    assert set(folds[:76].tolist()) == set(range(5))
+    repeats = label_folds(labels, articles)
+    for folds in repeats:
+        assert all(folds[2 * a] == folds[2 * a + 1] for a in range(40))
+        assert (folds[76:] == -1).all()
+        assert set(folds[:76].tolist()) == set(range(5))
+    assert len(np.unique(repeats, axis=0)) == 5
     with pytest.raises(ValueError, match="fewer than two labels"):
         label_folds(["x"] * 40 + ["rare"], list(map(str, range(41))))
 
@@ -166,6 +168,31 @@ def test_accuracy_is_of_documents_that_the_classifier_has_not_seen():
     assert guessed.error == pytest.approx(0.035, abs=0.015)  # √(¼ / 200)
 
 
+def test_accuracy_of_few_documents_is_a_mean_with_the_error_of_one_validation():
+    rng = np.random.default_rng(3)
+    labels = rng.choice(["x", "y", "z"], 90)
+    features, ids = rng.random((90, 8)), list(map(str, range(90)))
+    features[:, 0] += labels == "x"
+    folds, group_of = label_folds(labels.tolist(), ids), groups_of(ids, 9)
+    one, all_five = (
+        accuracy(features, labels.tolist(), each, group_of) for each in (folds[:1], folds)
+    )
+    right = [right_predictions(features, labels.tolist(), each) for each in folds]
+    assert one.value == right[0].mean()
+    assert all_five.value == pytest.approx(np.mean(right))
+    squares = [
+        8 / 9 * sum((np.mean(each[group_of != b]) - each.mean()) ** 2 for b in range(9))
+        for each in right
+    ]
+    assert all_five.error == pytest.approx(np.sqrt(np.mean(squares)))
+
+
+@pytest.mark.parametrize(("n_docs", "n_repeats"), [(200, 5), (1500, 4), (4999, 2), (5000, 1)])
+def test_many_documents_are_validated_once(n_docs, n_repeats):
+    labels = [str(d % 3) for d in range(n_docs)]
+    assert label_folds(labels, list(map(str, range(n_docs)))).shape == (n_repeats, n_docs)
+
+
 def test_accuracy_on_words_does_without_documents_of_no_fold():
     rng = np.random.default_rng(2)
     labels = ["x"] * 30 + ["y"] * 30 + ["rare"]
@@ -173,7 +200,7 @@ def test_accuracy_on_words_does_without_documents_of_no_fold():
     counts[:30, 0], counts[30:, 1] = 3, 3
     counts[:, 2:] = rng.poisson(1.0, (61, 2))
     folds = label_folds(labels, list(map(str, range(61))))
-    right = right_predictions(counts, labels, folds, are_words=True)
+    right = right_predictions(counts, labels, folds[0], are_words=True)
     assert right[:60].all()
     assert not right[60]
 

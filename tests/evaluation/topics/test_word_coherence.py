@@ -69,21 +69,51 @@ def test_pairs_that_no_document_has_are_counted():
     assert found.unseen_pairs == pytest.approx(1 / 3)  # a and c; d occurs nowhere
 
 
-def test_diversity_is_that_of_weights_and_its_replicates_leave_topics_out():
+def test_diversity_is_that_of_weights():
     topics = LDATopics.from_weights(np.random.default_rng(1).random((4, 10)), 0.1)
     lists = [[WORDS[w] for w in row] for row in topics.top_words(5)]
     figure = word_diversity(lists, 5)
     assert figure.value == pytest.approx(diversity(topics, 5))
-    without = [
-        len({w for j, words in enumerate(lists) if j != k for w in words}) / 15 for k in range(4)
-    ]
-    middle = np.mean(without)
-    assert figure.error == pytest.approx(np.sqrt(3 / 4 * np.sum((without - middle) ** 2)))
+    assert figure.reason == "4 topics are too few: it needs 10"
     assert not word_diversity([[], []]).is_known
 
 
+def jackknifed(lists):
+    """Return the variance of diversity by the jackknife."""
+    others = [lists[:k] + lists[k + 1 :] for k in range(len(lists))]
+    without = [len({w for words in some for w in words}) / sum(map(len, some)) for some in others]
+    return (len(lists) - 1) * np.var(without)
+
+
+@pytest.mark.parametrize("n_topics", [12, 31])
+def test_intervals_of_diversity_cover_the_truth(n_topics):
+    rng = np.random.default_rng(0)
+    weights = 1 / (10 + np.arange(300))
+    found, variances = [], []
+    for _ in range(300):
+        lists = [
+            rng.choice(300, 10 + k % 2, replace=False, p=weights / weights.sum()).astype(str)
+            for k in range(n_topics)
+        ]
+        variances.append(jackknifed([each.tolist() for each in lists]))
+        found.append(word_diversity([each.tolist() for each in lists]))
+    values, errors = np.array([(each.value, each.error) for each in found]).T
+    true = values.std(ddof=1)  # known to a 25th
+    assert np.sqrt(np.mean(variances)) > 1.2 * true
+    assert 0.9 <= np.sqrt(np.mean(errors**2)) / true <= 1.2
+    low, high = np.array([each.interval() for each in found]).T
+    is_right = (low <= values.mean()) & (values.mean() <= high)
+    assert 0.925 <= is_right.mean() <= 0.985
+
+
+def test_diversity_has_the_same_error_at_each_call():
+    lists = [[str((3 * k + j) % 40) for j in range(7)] for k in range(15)]
+    assert word_diversity(lists).error == word_diversity(lists).error
+
+
 def test_a_difference_without_variance_is_no_certainty():
-    same, other = (word_diversity(lists, 2) for lists in (["ab", "ab"], ["ab", "cd"]))
-    assert (same.value, other.value) == (0.5, 1.0)
+    alphabet = [f"{k}a {k}b".split() for k in range(12)]
+    same, other = (word_diversity(lists, 2) for lists in ([["a", "b"]] * 12, alphabet))
+    assert (same.value, other.value) == (1 / 12, 1.0)
     assert np.isnan(same.minus(other).p_value)
     assert same.minus(same).p_value == 1.0
