@@ -204,11 +204,11 @@ def of_topics(n_topics: int) -> Case:
     return draw, mean_of(draw, 500)
 
 
-def of_models(n_models: int, *, of_one: bool = False) -> Case:
+def of_models(n_models: int, n_topics: int, *, of_one: bool = False) -> Case:
     """Return draws of the agreement of models that are one truth with noise; or of one model, the
     same in all draws, with others.
     """
-    topics = np.random.default_rng(4).dirichlet(np.full(60, 0.1), 5)
+    topics = np.random.default_rng(4).dirichlet(np.full(60, 0.1), n_topics)
     first = noisy_models(np.random.default_rng(5), topics, 1) if of_one else []
 
     def draw(rng: np.random.Generator, n: int = n_models) -> Figures:
@@ -237,10 +237,11 @@ def cases() -> dict[str, Callable[[], Case]]:
         found[f"labels, {n} documents"] = partial(of_labels, pool, n)
     found |= {f"accuracy, {n} documents": partial(of_accuracy, n) for n in (200, 1000)}
     found |= {f"topics, {n} topics": partial(of_topics, n) for n in (20, 100)}
-    found |= {f"stability, {n} models": partial(of_models, n) for n in (3, 4, 5, 10)}
-    for n in (4, 10):
-        name = f"stability, one model and {n - 1} others"
-        found[name] = partial(of_models, n, of_one=True)
+    for n, k in ((3, 5), (4, 5), (5, 5), (10, 5), (5, 10), (10, 10)):
+        found[f"stability, {n} models of {k} topics"] = partial(of_models, n, k)
+    for n, k in ((4, 5), (10, 5), (10, 10)):
+        name = f"stability, one model of {k} topics and {n - 1} others"
+        found[name] = partial(of_models, n, k, of_one=True)
     return found
 
 

@@ -34,6 +34,8 @@ MAX_SKEWNESS = 1.0
 """Skewness of replicates."""
 MIN_MODELS = 5
 """Fewest models of which a share of topics has an error: of fewer, all or none are often found."""
+MIN_TOPICS = 10
+"""Fewest topics whose diversity, or a share of them, has an error."""
 ROUNDING = 1e-12  # Differences and errors up to which figures are equal
 
 
@@ -226,20 +228,23 @@ def mean_figure(values: Floats, over: str = "topics", why: str = "no topic has a
     return Figure(float(known.mean()), error, max(1, len(known) - 1), over)
 
 
-def share_of_models(figure: Figure, n_trials: float, models: str = "models") -> Figure:
+def share_of_models(
+    figure: Figure, n_topics: int, n_trials: float, models: str = "models"
+) -> Figure:
     """Return a share of trials that are not independent, as they share models, with its error.
 
     Its interval is Wilson's. Where no topic or all are found, models have no variance, and it is
     that of `n_trials` independent trials with the share moved to the middle by four more trials,
-    half of them at each end (Agresti & Coull 1998). Below `MIN_MODELS` neither is of use, and there
-    is no error.
+    half of them at each end (Agresti & Coull 1998). Of fewer models than `MIN_MODELS` or topics
+    than `MIN_TOPICS` neither is of use, and there is no error.
     """
     if not math.isfinite(figure.error):
         return figure
-    n_models = figure.degrees + 1
-    if n_models < MIN_MODELS:
-        why = f"{n_models} {models} are too few for a share of topics: it needs {MIN_MODELS}"
-        return Figure(figure.value, over=figure.over, why=why)
+    parts = ((figure.degrees + 1, MIN_MODELS, models), (n_topics, MIN_TOPICS, "topics"))
+    for n, least, name in parts:
+        if n < least:
+            why = f"{n} {name} are too few for a share of topics: it needs {least}"
+            return Figure(figure.value, over=figure.over, why=why)
     share = figure.value
     if 0 < share < 1:
         return bounded(figure)

@@ -6,16 +6,16 @@ partner, and whether the partner's cosine is at least 0.9. Partners are matched 
 largest sum of cosines; of overlaps, where a model has words alone.
 
 **Errors.** Pairs share models, so that N (N - 1) pairs are far fewer than as many draws: their mean
-is a U-statistic, whose error is that of N draws. `share` and the other totals have the
-jackknife over models: without a model means all its pairs. It counts twice what two models have in
-common beyond what each of them adds (Efron & Stein 1981). With variances σ² of models and τ² of
-pairs in `h_ij = μ + a_i + a_j + e_ij` it is 4/N (σ² + τ² / (N - 2)) in place of
-4/N (σ² + τ² / (2 (N - 1))). The factor (2 N - 3) / (2 N - 2) is the middle of those for τ² = 0 and
-for τ² = 2 σ²; between them intervals of 95 % have the truth in 93 to 97 %. For one model the others
-are independent draws given this one, and its error is over them. Intervals are Wilson's, as figures
-end at 1. The share of few models of few topics has few values: of 0 or 1 its error is that of
-independent pairs of topics, and none is given of fewer than five models, for one model of fewer
-than five others (`evaluation.figure.share_of_models`).
+is a U-statistic, whose error is that of N draws. `share` and the other totals have the jackknife
+over models: without a model means all its pairs. It counts twice what two models have in common
+beyond what each of them adds (Efron & Stein 1981). With variances σ² of models and τ² of pairs in
+`h_ij = μ + a_i + a_j + e_ij` it is 4/N (σ² + τ² / (N - 2)) in place of 4/N (σ² + τ² / (2 (N - 1))).
+The factor 1 - 0.6 / (N - 1) is three fifths of the way from the one for τ² = 0 to the one for τ² =
+2 σ²: intervals of 95 % have the truth in 93 to 97 %, unless τ² is more than three fifths of 2 σ² +
+τ²; then in more. For one model the others are independent draws given this one, and its error is
+over them. Intervals are Wilson's, as figures end at 1. The share of few models of few topics has
+few values: of 0 or 1 its error is that of independent pairs of topics, and none is given of fewer
+than five models, for one model of fewer than five others (`evaluation.figure.share_of_models`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class ModelAgreement:
         """Share of topics that are found again, mean over pairs."""
         found, sizes = self._over_pairs(self.is_found), [len(row[0]) for row in self.is_found]
         n_trials = sum(min(pair) for pair in combinations(sizes, 2))
-        return share_of_models(found, n_trials)
+        return share_of_models(found, min(sizes), n_trials)
 
     def of_model(self, n: int, name: str = "cosine") -> Figure:
         """Return the mean of one model's topics, over the other models; `name` is "cosine",
@@ -82,7 +82,7 @@ class ModelAgreement:
         if name == "share":
             others = [rows[m] for m in range(self.n_models) if m != n]
             n_trials = sum(int(np.isfinite(each).sum()) for each in others)
-            return share_of_models(found, n_trials, "other models")
+            return share_of_models(found, len(rows[n]), n_trials, "other models")
         return bounded(found)
 
     def of_topics(self, n: int, name: str = "cosine") -> tuple[Floats, Floats]:
@@ -117,7 +117,7 @@ class ModelAgreement:
             return Figure(value, over="models")
         without = (total - means.sum(axis=0) - means.sum(axis=1)) / ((n - 1) * (n - 2))
         figure = jackknife(value, np.asarray(without), "models")
-        return replace(figure, error=figure.error * math.sqrt((2 * n - 3) / (2 * n - 2)))
+        return replace(figure, error=figure.error * math.sqrt(1 - 0.6 / (n - 1)))
 
 
 def model_agreement(

@@ -13,11 +13,9 @@ import numpy as np
 from scipy import sparse
 
 from evaluation.arrays import Bools, Floats, Ints
-from evaluation.figure import Figure, bounded
+from evaluation.figure import MIN_TOPICS, Figure, bounded
 from models.checks import check_whole
 
-MIN_TOPICS = 10
-"""Fewest topics with an error: of fewer, it depends on chance whether two have words in common."""
 N_HALVES = 64
 USUAL_SHARE, ITS_TOPICS = 2 / 3, 20
 """True variance over the jackknife's of many kinds of topics; it counts as much as 20 topics do."""

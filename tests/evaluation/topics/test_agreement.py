@@ -61,7 +61,10 @@ def test_figures_are_means_over_ordered_pairs_and_errors_leave_models_out():
         ]
         assert figure.value == pytest.approx(value, abs=1e-8)
         error = math.sqrt(4 / 5 * sum((w - np.mean(without)) ** 2 for w in without))
-        error *= math.sqrt(7 / 8)  # what it counts twice
+        error *= math.sqrt(0.85)  # what it counts twice
+        if place == 2:
+            assert figure.reason == "3 topics are too few for a share of topics: it needs 10"
+            continue
         assert figure.standard_error == pytest.approx(error, abs=1e-8)
         assert figure.over == "models"
         low, high = figure.interval()  # Wilson's, which is wider towards the middle
@@ -85,7 +88,7 @@ def test_figures_of_one_model_and_of_its_topics_are_over_the_others():
 
 
 def test_models_that_are_equal_agree():
-    model = some_models(1)[0]
+    model = some_models(1, n_topics=10)[0]
     found = model_agreement([model] * 5)
     for figure in (found.cosine, found.rank_biased_overlap, found.share):
         assert figure.value == pytest.approx(1.0)
@@ -93,15 +96,19 @@ def test_models_that_are_equal_agree():
         assert np.isnan(figure.standard_error)
         assert np.isnan(figure.interval()).all()
         assert figure.reason == "it is the same without any of the models, which is no certainty"
-    # Ten pairs of three topics that are all found do not say that all always are.
-    assert found.share.standard_error > 0.03
+    # Ten pairs of ten topics that are all found do not say that all always are.
+    assert found.share.standard_error > 0.01
     low, high = found.share.interval()
-    assert (low < 0.9, high) == (True, 1.0)
+    assert (low < 0.97, high) == (True, 1.0)
 
 
 def test_the_share_of_few_models_has_no_error_but_the_reason():
-    found = model_agreement(some_models(5))
-    assert np.isfinite(found.share.standard_error)
+    found = model_agreement(some_models(5, n_topics=10))
+    without = [
+        np.mean([found.is_found[i][j] for i in range(5) for j in range(5) if len({i, j, k}) == 3])
+        for k in range(5)
+    ]
+    assert found.share.standard_error == pytest.approx(math.sqrt(0.85 * 4 * np.var(without)))
     of_one = found.of_model(0, "share")  # over the four others
     assert (of_one.is_known, np.isnan(of_one.standard_error)) == (True, True)
     assert of_one.reason == "4 other models are too few for a share of topics: it needs 5"
@@ -109,7 +116,7 @@ def test_the_share_of_few_models_has_no_error_but_the_reason():
 
 
 def test_models_of_words_alone_are_no_trials_of_topics_found_again():
-    model = some_models(1)[0]
+    model = some_models(1, n_topics=10)[0]
     lists = DescribedTopics.from_words(model.words)
     alone, beside = (model_agreement([model] * 6 + [lists] * n) for n in (0, 3))
     assert alone.of_model(0, "share").trials > 0
@@ -125,7 +132,7 @@ def test_cosines_below_zero_have_students_interval():
     assert low < figure.value < high
 
 
-@pytest.mark.parametrize("of_models", [0.5, 0.75, 1.0])
+@pytest.mark.parametrize("of_models", [0.4, 0.6, 0.8, 1.0])
 @pytest.mark.parametrize("n", [3, 4, 6])
 def test_intervals_of_pairs_of_few_models_cover_the_truth(n, of_models):
     """Means of pairs whose variance is this much of models, the rest of pairs."""
@@ -143,8 +150,8 @@ def test_intervals_of_pairs_of_few_models_cover_the_truth(n, of_models):
 
 @pytest.mark.parametrize(("concentration", "is_often_1"), [(60, False), (400, True)])
 def test_intervals_of_shares_found_again_cover_the_truth(concentration, is_often_1):
-    """Six models of five topics; the jackknife alone often has no variance."""
-    truth = np.random.default_rng(4).dirichlet(np.full(60, 0.1), 5)
+    """Six models of ten topics; the jackknife alone often has no variance."""
+    truth = np.random.default_rng(4).dirichlet(np.full(60, 0.1), 10)
     vocabulary = [f"w{w}" for w in range(60)]
 
     def noisy(rng):
