@@ -7,9 +7,9 @@
     python -m benchmarks.annealing_ranks known [--tables 0 1 2 …]
 
 Of each model and seed: the estimate with its standard error, the spread of its runs, how many
-modes looked at are the best, seconds of one core, and VB's bound of ten starts, below which the
-truth cannot be. Two seeds that differ by more than their errors show that more searches or sweeps
-are needed.
+lines of searches found a mode as good as the best (0: runs began at the prior's mean), VB's bound
+of ten starts, below which the truth cannot be, and seconds of one core. Two seeds that differ by
+more than their errors show that more searches or sweeps are needed.
 
 `known` draws tables of 1,000 tokens from NMF, with tables drawn from their priors, and scores the
 ranks from 1 to two above the true one. Annealed back from the true allocation, the upper bound of
@@ -63,7 +63,7 @@ def print_ranks(X: CellCounts, given: argparse.Namespace, settings: dict[str, An
         else (lambda rank, a: AllocationModel.cp(X.shape, rank, a))
     )
     print(f"{X.n_tokens:,} tokens in {len(X.counts):,} cells; {settings}")
-    print("rank seed log marginal ±     spread mode found      bound  seconds")
+    print("rank seed log marginal ±     spread found      bound  seconds")
     for rank in given.ranks:
         model = model_of(rank, given.a)
         bound = log_marginal(model, X, "vb", n_repeats=10, random_state=0).log_marginal
@@ -72,9 +72,7 @@ def print_ranks(X: CellCounts, given: argparse.Namespace, settings: dict[str, An
             found = log_marginal(model, X, "annealed", random_state=seed, **settings)
             seconds = time.process_time() - started
             line = f"{rank:4d} {seed:4d} {found.log_marginal:12.2f} {found.standard_error:5.2f} "
-            line += (
-                f"{found.spread:6.2f} {found.n_found:3d} of {len(found.searches):3d} {bound:10.2f}"
-            )
+            line += f"{found.spread:6.2f} {found.n_found:5d} {bound:10.2f}"
             print(f"{line} {seconds:8.1f}", flush=True)
 
 

@@ -30,7 +30,7 @@ from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePa
 from evaluation.allocation.simulate import draw
 from evaluation.arrays import Floats, Ints32
 from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
-from models.allocation.annealing.mode import Mode, distinct
+from models.allocation.annealing.mode import Mode, distinct, fitted_to
 from models.allocation.annealing.path import N_FIRST, follow
 from models.allocation.annealing.population import (
     Path,
@@ -238,7 +238,9 @@ class _Runs:
         labels, n_found, slowness = None, 0, 1.0
         if found is not None and not found.are_even:
             rng = np.random.default_rng([seed, 0, KEPT])
-            modes, n_found, labels = distinct(posterior, found.modes(), rng)
+            modes, n_found = found.modes()
+            modes, labels = distinct(posterior, modes, rng)
+            labels = fitted_to(labels, modes, rng)
             starts = [
                 _Start(mode.pilot.path, mode.constant, _n_particles_of(mode, modes[0], n_particles))
                 for mode in modes

@@ -61,9 +61,10 @@ def log_marginal(
         are nats apart, more sweeps are worth more than more particles or repeats.
     n_modes : int
         For "annealed": modes of the posterior that are looked at, those where the best searches
-        end; from the best of them paths begin where the searches disagree. 0 for no searches, and
-        paths from the prior's mean. Where one search alone found the best mode
-        (`MarginalEstimate.n_found`), there may be better ones.
+        end, and that are crossed with each other, first in two lines; from the best of them paths
+        begin where the searches disagree. 0 for no searches, and paths from the prior's mean. Where
+        only one of the lines, or neither, found the best mode (`MarginalEstimate.n_found` is 1),
+        there may be better ones.
     resampling : {"systematic", "stratified", "residual", "multinomial"}
     n_moves : int
         Processed tokens to rejuvenate after each token, by a Gibbs step given all others, which
@@ -111,7 +112,7 @@ def log_marginal(
             "likely too low, by more than its standard error says; take more %s",
             n_repeats,
             estimate.spread,
-            ", and one search alone found the best mode" if estimate.n_found == 1 else "",
+            ", and no two lines of searches found as good a mode" if estimate.n_found == 1 else "",
             "sweeps or modes" if method == "annealed" else "moves",
         )
     return estimate

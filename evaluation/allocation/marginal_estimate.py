@@ -40,7 +40,7 @@ class SearchResult(NamedTuple):
     """Result of searches for modes."""
 
     log_marginals: Floats  # (n_searches,), estimates beside
-    n_found: int  # Modes looked at that are the best one; 0 where runs start from the prior's mean
+    n_found: int  # Lines that found a mode as good as the best; 0 where runs start from the prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,8 @@ class MarginalEstimate:
     """(n_searches,), the log of the unbiased estimate that each slow search for modes gives
     beside; of "annealed" only."""
     n_found: int = field(default=0, repr=False)
-    """Modes looked at that are the best one; 0 where runs started from the prior's mean."""
+    """Lines of searches that found, without the other, a mode as probable as the best one, within a
+    nat; at least 1, and 0 where runs started from the prior's mean."""
 
     @property
     def spread(self) -> float:
@@ -80,8 +81,8 @@ class MarginalEstimate:
 
     @property
     def is_unreliable(self) -> bool:
-        """Whether the estimate is most likely too low: one repeat outweighs the others, one search
-        of several alone found the best mode, or the searches themselves estimate more.
+        """Whether the estimate is most likely too low: one repeat outweighs the others, the lines
+        of searches did not both find a mode as good as the best, or searches estimate more.
         """
         if self.direction != "unbiased":
             return False

@@ -68,23 +68,35 @@ def mode_with(
 
 
 def distinct(
-    posterior: Posterior, modes: list[Mode], rng: np.random.Generator
-) -> tuple[list[Mode], int, Relabelling]:
-    """Return the best modes, each once, at most `MAX_KEPT`; how many of all are the best one; and
-    the distribution of modes and labels, fitted to the ends of pilots.
+    posterior: Posterior,
+    modes: list[Mode],
+    rng: np.random.Generator,
+    at_most: int | None = None,
+    within: float = WITHIN,
+) -> tuple[list[Mode], Relabelling]:
+    """Return the first of `modes`, each once, that are less than `within` nats below the very
+    first, by default at most `MAX_KEPT`; and the distribution of modes and labels.
 
     `modes` are in order, the best first. They are the same where chains from one may be taken for
     chains from the other.
     """
-    urn, kept, n_found = posterior.urn, [modes[0]], 1
+    urn, kept = posterior.urn, [modes[0]]
     labels = Relabelling.of(posterior.plan, urn, [modes[0].mean])
     for mode in modes[1:]:
+        if (
+            len(kept) == (at_most or MAX_KEPT)
+            or mode.log_marginal <= modes[0].log_marginal - within
+        ):
+            break
         more = labels.with_mode(urn, mode.mean)
         chances = np.mean([more.modes(values, rng) for values in mode.pilot.values], axis=0)
-        if chances[:-1].sum() >= SAME:
-            n_found += int(chances[:-1].argmax()) == 0
-        elif len(kept) < MAX_KEPT and mode.log_marginal > modes[0].log_marginal - WITHIN:
+        if chances[:-1].sum() < SAME:
             kept.append(mode)
             labels = more
+    return kept, labels
+
+
+def fitted_to(labels: Relabelling, kept: list[Mode], rng: np.random.Generator) -> Relabelling:
+    """Return the distribution of these modes and labels, fitted to the ends of pilots."""
     ends = [(n, values) for n, mode in enumerate(kept) for values in mode.pilot.values]
-    return kept, n_found, labels.fitted(ends, rng)
+    return labels.fitted(ends, rng)

@@ -135,9 +135,16 @@ def mode_path(
     urn: Urn, moves: Moves, mean: Floats, n_steps: int, rng: np.random.Generator
 ) -> Pilot:
     """Return a path of about `n_steps` steps from a mode with the expected counts `mean`."""
-    held = mean > 0
-    last = min(MAX_LOG_ODDS, math.log(float((mean[held] / urn.alpha[held]).max()) / NEGLIGIBLE))
-    return _path_of(urn, moves, mean, _Scale(_of_log_odds, last), n_steps, rng)
+    return _path_of(urn, moves, mean, _mode_scale(urn, mean), n_steps, rng)
+
+
+def even_path(urn: Urn, mean: Floats, n_steps: int) -> Path:
+    """Return a path from the counts `mean` with `n_steps` even steps, without a pilot."""
+    scale = _mode_scale(urn, mean)
+    if scale.last <= FIRST_LOG_ODDS:
+        return Path(np.array([0.0, 1.0]), mean, urn.alpha)
+    edges = np.array([FIRST_LOG_ODDS, scale.last])
+    return Path(_reinforcements(edges, np.array([n_steps]), scale), mean, urn.alpha)
 
 
 class _Scale(NamedTuple):
@@ -145,6 +152,12 @@ class _Scale(NamedTuple):
 
     reinforcement: Callable[[Floats], Floats]
     last: float  # from where one step leads to a reinforcement of 1, if it is not there
+
+
+def _mode_scale(urn: Urn, mean: Floats) -> _Scale:
+    most = float((mean / urn.alpha).max())
+    last = min(MAX_LOG_ODDS, math.log(most / NEGLIGIBLE)) if most > 0 else LEAST
+    return _Scale(_of_log_odds, last)
 
 
 def _of_log_odds(x: Floats) -> Floats:

@@ -110,7 +110,7 @@ class Relabelling:
             labels, log_probability = _labels(each, mode, self.rules, rng)
             total += float(log_probability)
             for name in names:
-                digits, strides = self._digits(values, name)
+                digits, strides = self.digits(values, name), self._strides(name)
                 relabelled += (labels[digits] - digits) * strides
         return mode, relabelled.astype(np.int32), total
 
@@ -135,12 +135,13 @@ class Relabelling:
         sizes = [self.plan.model.cardinalities[names[0]] for names in self.classes]
         return math.log(len(self.log_shares)) + sum(math.lgamma(size + 1) for size in sizes)
 
-    def _digits(self, values: Ints32, name: str) -> tuple[Ints, Ints]:
-        """Return a hidden index's value of each token, and its stride in the joint value."""
+    def digits(self, values: Ints32, name: str) -> Ints:
+        """Return a hidden index's value of each token, of its joint value."""
+        return np.asarray(values // self._strides(name) % self.plan.model.cardinalities[name])
+
+    def _strides(self, name: str) -> Ints:
         steps = np.array([_stride(self.plan, pattern, name) for pattern in self.plan.unknown])
-        counts = self.plan.observed.counts
-        strides = np.repeat(steps[self.plan.arrays.pattern_of], counts)
-        return values // strides % self.plan.model.cardinalities[name], strides
+        return np.repeat(steps[self.plan.arrays.pattern_of], self.plan.observed.counts)
 
     def _groups(self, values: Ints32, rng: np.random.Generator) -> list[_Groups]:
         """Return the groups of each class, then of other hidden indices, in the order in which they
@@ -152,7 +153,7 @@ class Relabelling:
             sizes = np.zeros(n_values, dtype=np.int64)
             fits = np.zeros((len(self.log_shares), n_values, n_values))
             for name in names:
-                digits, _ = self._digits(values, name)
+                digits = self.digits(values, name)
                 sizes += np.bincount(digits, minlength=n_values)
                 for mode, log_shares in enumerate(self.log_shares):
                     fits[mode] += group_fits(digits, counts, log_shares[name]).T

@@ -6,7 +6,8 @@ missed. Else quick chains are annealed too, and the chains with the largest weig
 slow and half quick, are swept until they have settled (`mode`). It is by their weights that chains
 are chosen, not by how probable their ends are: a weight counts how many allocations a mode has, and
 how rarely chains come to it. Of many quick chains one or another ends where few do; slow chains end
-in better modes where these are many. The best modes are reheated (`reheating`).
+in better modes where these are many. In two lines, which know nothing of each other, these modes
+are crossed (`crossing`), and then all together.
 
 Beside, a *long* population is annealed from the prior's mean. Where it estimates more than all
 modes together, there are too many of them to be listed, and runs take such paths instead.
@@ -20,7 +21,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.allocation.annealing.mode import AVERAGED, MAX_KEPT, Mode, settled_mode
+from models.allocation.annealing.crossing import CROSSING, Crossing
+from models.allocation.annealing.mode import (
+    AVERAGED,
+    MAX_KEPT,
+    WITHIN,
+    Mode,
+    distinct,
+    settled_mode,
+)
 from models.allocation.annealing.path import N_CHAINS, N_FIRST, allocation_over, follow
 from models.allocation.annealing.population import (
     Path,
@@ -29,7 +38,6 @@ from models.allocation.annealing.population import (
     population_bytes,
 )
 from models.allocation.annealing.posterior import Posterior
-from models.allocation.annealing.reheating import HEATING, Reheating
 from models.allocation.annealing.relabelling import relabelling_bytes
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
@@ -43,7 +51,7 @@ SLOW, QUICK = 2.0, 0.25  # Steps of a search, of those of a path
 QUICK_EACH = 4  # Quick searches for each slow one
 LONG = 8.0  # Steps of the long population, of those of a path
 LONG_SHARE = 4  # Slow searches for each of its particles, at least two: as much work, from 8 on
-HEATED_SHARE = 4  # Modes that are looked at for each that is reheated
+LOOSE = 2.0  # nats that modes, as they are looked at meanwhile, may be further below the best one
 EVEN = 1.0  # nats: standard deviation of slow searches below which the path from the prior will do
 FEWEST = 4  # Slow searches from which on that is told
 MOST_AVERAGED = 100  # Sweeps that an allocation is summed over, at most
@@ -101,24 +109,34 @@ class Searches:
         together = np.logaddexp.reduce([mode.log_marginal for mode in modes])
         return bool(self.long.log_marginals[0] > together + EVEN)
 
-    def modes(self) -> list[Mode]:
-        """Return the modes that the best searches ended in, the most probable first."""
-        posterior, seed, n_quick = self.posterior, self.seed, self.n_modes // 2
+    def modes(self) -> tuple[list[Mode], int]:
+        """Return modes, the most probable first, and how many lines, before they are crossed with
+        each other, had one that is as probable as the best, within a nat; at least 1.
+        """
+        posterior, n_quick = self.posterior, self.n_modes // 2
         ends = self.slow.best(self.n_modes - n_quick)
         if n_quick:
             ends += self._chains(1, QUICK, QUICK_EACH * self.n_modes).best(n_quick)
+        crossing = Crossing(posterior, self.n_sweeps, self.seed, self.n_threads)
+        line, of_lines = crossing.modes(ends)
+        level = line[0].log_marginal - WITHIN - LOOSE
+        best = [mode for mode in line if mode.log_marginal > level][:MAX_KEPT]
+        wanted = best + [mode for mode in of_lines if mode not in best]
 
         def found(n: int) -> Mode:
-            return settled_mode(posterior, ends[n], self.n_sweeps, seed, n)
+            return settled_mode(posterior, wanted[n].end, self.n_sweeps, self.seed, n)
 
-        modes = results_of(found, len(ends), self.n_threads)
+        modes = results_of(found, len(wanted), self.n_threads)
+        again = dict(zip(map(id, wanted), modes, strict=True))
         modes.sort(key=lambda mode: mode.badness)
-        n_heated = min(len(modes), max(2, self.n_modes // HEATED_SHARE))
-        rng = np.random.default_rng([seed, 0, HEATING])
-        path = self._prior_path(QUICK, rng)
-        reheating = Reheating(posterior, path, self.n_sweeps, seed, self.n_threads)
-        better = reheating.better(modes[:n_heated], max(1, self.n_modes // 2))
-        return sorted(better + modes[n_heated:], key=lambda mode: mode.badness)
+        n_found = sum(self._is_as_good(again[id(mode)], modes[0]) for mode in of_lines)
+        return modes, max(1, n_found)
+
+    def _is_as_good(self, mode: Mode, best: Mode) -> bool:
+        """Whether a mode is as probable as the best, within a nat, or the same."""
+        rng = np.random.default_rng([self.seed, 1, CROSSING])
+        is_same = mode is best or len(distinct(self.posterior, [best, mode], rng)[0]) == 1
+        return is_same or mode.log_marginal > best.log_marginal - EVEN
 
     def _chains(self, kind: int, share: float, n_chains: int) -> Chains:
         posterior, rng = self.posterior, np.random.default_rng([self.seed, kind, SEARCH, 0])
@@ -163,7 +181,7 @@ def best_allocation(
         level = float(np.logaddexp.reduce(logs)) - math.log(len(logs))
         end = searches.slow.best(1)[0]
     else:
-        best = searches.modes()[0]
+        best = searches.modes()[0][0]
         level, end = best.log_marginal, best.end
     n_averaged = min(MOST_AVERAGED, max(1, round(AVERAGED * n_sweeps)))
     rng = np.random.default_rng([seed, 0, AVERAGING])
@@ -179,7 +197,7 @@ def _n_long(n_modes: int) -> int:
 def searches_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
     """Return the memory that searches take, and the modes that are looked at, without labels."""
     of_search = population_bytes(plan, N_FIRST)
-    of_mode = 16 * plan.n_state + 4 * (2 * N_CHAINS + QUICK_EACH + 3) * plan.observed.n_tokens
+    of_mode = 24 * plan.n_state + 4 * (3 * N_CHAINS + QUICK_EACH + 4) * plan.observed.n_tokens
     of_long = population_bytes(plan, _n_long(n_modes)) if n_modes else 0
     return max(min(n_threads, n_modes) * of_search, of_long) + n_modes * of_mode
 
@@ -214,4 +232,4 @@ def labels_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
     """Return the memory that labels take while modes are looked at, and in runs."""
     if not n_modes:
         return 0
-    return relabelling_bytes(plan, min(MAX_KEPT, n_modes) + 1, n_threads)
+    return relabelling_bytes(plan, max(n_modes, MAX_KEPT) + 1, n_threads)

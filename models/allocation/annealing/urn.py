@@ -120,6 +120,15 @@ def count(urn: Urn, counts: Floats, cell: int, h: int, step: float) -> None:
 
 
 @kernel
+def count_some(urn: Urn, counts: Floats, values: Ints32, is_chosen: Bools) -> None:
+    """Add the chosen tokens (n_tokens,), of these joint values, to `counts`."""
+    for cell in range(urn.pattern_of.shape[0]):
+        for token in range(urn.cell_start[cell], urn.cell_start[cell + 1]):
+            if is_chosen[token]:
+                count(urn, counts, cell, values[token], 1.0)
+
+
+@kernel
 def factors(urn: Urn, counts: Floats, rho: float, cell: int, weights: Floats) -> None:
     """Fill `weights` with u_h of all joint values, given the counts of the other tokens."""
     pattern = urn.pattern_of[cell]

@@ -7,7 +7,7 @@ from evaluation.allocation.annealed import annealed
 from evaluation.allocation.exact import exact
 from evaluation.allocation.simulate import draw
 from models.allocation.annealing import searches
-from models.allocation.annealing.reheating import Reheating
+from models.allocation.annealing.crossing import Crossing
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.model import AllocationModel
@@ -30,11 +30,11 @@ QUICK = ("nmf, K=3", "symmetric nmf", "tucker")
 @pytest.fixture
 def always_from_modes(monkeypatch):
     """Start from modes also where searches agree, as on small tables, or a long one says more; from
-    those of the searches, which are no better when reheated.
+    those of the searches, which are not crossed.
     """
     monkeypatch.setattr(searches, "EVEN", 0.0)
     monkeypatch.setattr(searches.Searches, "long", searches.Chains(np.array([-np.inf]), []))
-    monkeypatch.setattr(Reheating, "better", lambda _, found, _n_trials: found)
+    monkeypatch.setattr(Crossing, "after", lambda _, line, _n_places, _generations: line)
 
 
 pytestmark = pytest.mark.usefixtures("always_from_modes")
@@ -131,8 +131,8 @@ def test_what_an_estimate_says_and_that_threads_change_no_bit():
 def test_the_genealogy_tells_the_error_that_repeats_show():
     model = AllocationModel.nmf(4, 5, 2, a=0.3)
     observed, _ = draw(model, 30, np.random.default_rng(1))
-    settings = {"n_particles": 20, "n_sweeps": 12, "seed": 0}
-    found = annealed(model, observed, n_repeats=100, **settings)
+    settings = {"n_particles": 20, "n_sweeps": 20, "seed": 0}
+    found = annealed(model, observed, n_repeats=200, **settings)
     assert (found.path.n_ancestors[:, -1] < 20).any()  # some are resampled
     assert found.genealogy_error == pytest.approx(found.standard_error, rel=0.2)
     single = annealed(model, observed, n_repeats=1, **settings)

@@ -1,0 +1,106 @@
+"""Crossing: better modes from pairs of modes.
+
+A *child* has clusters of two modes. Some hidden values, drawn at random, keep their tokens of the
+first mode; the others take theirs of the second, under the labels that fit best. From these counts,
+as from those of a mode, a chain is annealed: tokens that both claim, or neither, find their place.
+
+A line of modes goes on by generations. Each has as many children as the line has places, and the
+most probable of all keep them, each mode once. What clusters have been found apart in long searches
+come so together: one chain would have to find them all.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.allocation.annealing.mode import Mode, distinct, settled_mode
+from models.allocation.annealing.path import even_path, follow
+from models.allocation.annealing.population import new_population
+from models.allocation.annealing.posterior import Posterior
+from models.allocation.annealing.relabelling import Relabelling
+from models.allocation.annealing.urn import count_some
+from models.arrays import Ints32
+from models.parallel import results_of
+
+N_LINES = 2  # Lines of modes that are crossed apart, so that each tells of the other
+APART, TOGETHER = 10, 10  # Generations
+SHORT = 0.1  # Steps of a child's path, of those of a path
+COARSE = 0.06  # Steps by which modes are looked at meanwhile
+FEWEST = 20  # Steps of either, at least
+CROSSING = 9  # Stream of random numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Crossing:
+    """Lines of modes that are crossed, with paths of about `n_steps` steps."""
+
+    posterior: Posterior
+    n_steps: int
+    seed: int
+    n_threads: int
+
+    def modes(self, ends: Sequence[Ints32]) -> tuple[list[Mode], list[Mode]]:
+        """Return the modes that chains with these joint values lead to, each once, the best first;
+        and the best mode of each line before they are crossed with each other.
+        """
+        lines = []
+        for n in range(min(N_LINES, len(ends))):
+            some = ends[n::N_LINES]
+            line = self.after(self._looked_at(some), len(some), range(n * APART, (n + 1) * APART))
+            lines.append(line)
+        line = self._each_once([mode for some in lines for mode in some])
+        first = N_LINES * APART
+        line = self.after(line, len(ends), range(first, first + TOGETHER))
+        return line, [each[0] for each in lines]
+
+    def after(self, line: list[Mode], n_places: int, generations: range) -> list[Mode]:
+        """Return the line after these generations, at most `n_places` modes, the best first."""
+        for generation in generations:
+            if len(line) < 2:
+                break
+            line = self._each_once(line + self._children(line, n_places, generation), n_places)
+        return line
+
+    def _looked_at(self, ends: Sequence[Ints32]) -> list[Mode]:
+        def found(n: int) -> Mode:
+            return settled_mode(self.posterior, ends[n], self._n_coarse, self.seed, n)
+
+        return self._each_once(results_of(found, len(ends), self.n_threads))
+
+    def _each_once(self, modes: list[Mode], at_most: int | None = None) -> list[Mode]:
+        rng = np.random.default_rng([self.seed, len(modes), CROSSING])
+        modes = sorted(modes, key=lambda mode: mode.badness)
+        return distinct(self.posterior, modes, rng, at_most or len(modes), math.inf)[0]
+
+    def _children(self, line: list[Mode], n_children: int, generation: int) -> list[Mode]:
+        def child(n: int) -> Mode:
+            rng = np.random.default_rng([self.seed, n, CROSSING, 1 + generation])
+            first, second = (line[each] for each in rng.choice(len(line), 2, replace=False))
+            end, stream = self._crossed(first, second, rng), int(rng.integers(1 << 62))
+            return settled_mode(self.posterior, end, self._n_coarse, self.seed, stream)
+
+        return results_of(child, n_children, self.n_threads)
+
+    @property
+    def _n_coarse(self) -> int:
+        return max(FEWEST, round(COARSE * self.n_steps))
+
+    def _crossed(self, first: Mode, second: Mode, rng: np.random.Generator) -> Ints32:
+        """Return the joint values (n_tokens,) of a chain annealed from clusters of both modes."""
+        plan, urn, moves = self.posterior.plan, self.posterior.urn, self.posterior.moves
+        labels = Relabelling.of(plan, urn, [first.mean])
+        _, values, _ = labels.draw(second.end, rng)
+        sizes = plan.model.cardinalities
+        name = str(rng.choice([name for name in plan.model.hidden if sizes[name] > 1]))
+        is_kept = np.zeros(sizes[name], dtype=np.bool_)
+        is_kept[rng.choice(sizes[name], int(rng.integers(1, sizes[name])), replace=False)] = True
+        mean = np.zeros(len(urn.alpha))
+        count_some(urn, mean, first.end, is_kept[labels.digits(first.end, name)])
+        count_some(urn, mean, values, ~is_kept[labels.digits(values, name)])
+        chain = new_population(urn, moves, 1)
+        path = even_path(urn, mean, max(FEWEST, round(SHORT * self.n_steps)))
+        follow(moves, chain, path, 0.0, rng)
+        end: Ints32 = chain.values[0]
+        return end
