@@ -35,7 +35,7 @@ LONG = 600.0  # Seconds from which a run is announced as long
 A_STEP, A_CELL, A_PRODUCT = 1e-7, 5e-7, 1e-8
 """Seconds of one core for a particle's step, a cell in an epoch, and a product in either."""
 STARTS = 2  # Modes that chains start from
-A_MODE, A_LINE = 12, 0.1  # Chains that search for and weigh a mode; trials, for each other mode
+A_MODE = 12  # Chains that search for, cross and weigh a mode
 A_VISIT = 3e-7  # of a token by a sweep, with its share of other moves
 EPOCHS_OF_A_START, EPOCHS_TO_THE_END = 120, 300  # Typical numbers of epochs for tables of documents
 
@@ -265,7 +265,7 @@ def warn_of_long_work(
     """Log the expected time, if it is more than ten minutes."""
     seconds = sum(expected_seconds(each, table, settings) for each in candidates)
     if settings.factors == "annealed" and candidates:
-        visits = settings.sweeps * _chains_of_searches(settings.repeats) * table.counts.n_tokens
+        visits = settings.sweeps * A_MODE * settings.repeats * table.counts.n_tokens
         n_factorised = len(candidates) if settings.all_factors else 1
         seconds += n_factorised * visits * A_VISIT / effective_n_jobs(settings.threads)
     if seconds > LONG:
@@ -290,7 +290,7 @@ def expected_seconds(candidate: Candidate, table: CountTable, settings: Allocate
     if settings.method == "annealed":
         chains = float(settings.chains * settings.repeats)
         if settings.modes:
-            chains = STARTS * chains + _chains_of_searches(settings.modes)
+            chains = STARTS * chains + A_MODE * settings.modes
         visits = settings.sweeps * chains * table.counts.n_tokens
         return visits * (A_VISIT + A_PRODUCT * n_products) / n_threads
     if settings.method == "vb":
@@ -298,11 +298,6 @@ def expected_seconds(candidate: Candidate, table: CountTable, settings: Allocate
         n_cells = len(table.counts.counts)
         return epochs * n_cells * (A_CELL + A_PRODUCT * n_products) / n_threads
     return 0.0
-
-
-def _chains_of_searches(n_modes: int) -> float:
-    """Return the chains that take as long as searches for so many modes."""
-    return n_modes * (A_MODE + A_LINE * n_modes * max(1.0, math.log2(max(1, n_modes)) - 2.0))
 
 
 def _about(seconds: float) -> str:

@@ -175,8 +175,8 @@ def warnings_of(
     alone = [row for row in rows if row["rough"] and row["modes_found"] == 1]
     if alone:
         found.append(
-            f"the best mode of {_names(alone)} was not found by both lines of searches: there may be "
-            "better ones, and the estimate be too low; more --modes"
+            f"the best mode of {_names(alone)} was not found by both lines of searches: there may "
+            "be better ones, and the estimate be too low; more --modes"
         )
     rough = [row for row in rows if row["rough"] and row not in alone]
     if rough:

@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+
+from models.allocation.annealing import crossing as crossing_module
+from models.allocation.annealing.crossing import Crossing
+from models.allocation.annealing.mode import mode_with
+from models.allocation.annealing.path import even_path
+from models.allocation.annealing.population import start
+from models.allocation.annealing.posterior import Posterior
+from models.allocation.annealing.urn import count_some
+from models.allocation.cell_counts import CellCounts
+from models.allocation.inference_plan import plan_of
+from models.allocation.model import AllocationModel
+
+FOUR_BLOCKS = np.kron(np.eye(4, dtype=int), np.full((3, 3), 8))
+
+
+def crossing_of(model, X, n_threads=1, n_steps=100):
+    posterior = Posterior.of(plan_of(model, CellCounts.of(X, model)))
+    return Crossing(posterior, n_steps, 0, n_threads)
+
+
+def values_of(X, block_values):
+    """Return the joint values of tokens: the block of rows of each says which."""
+    cells = np.argwhere(X)
+    return np.repeat(np.array(block_values)[cells[:, 0] // 3], X[X > 0]).astype(np.int32)
+
+
+def blocks_of(X, values):
+    """Return the hidden values of each block's tokens, as sets."""
+    block = np.repeat(np.argwhere(X)[:, 0] // 3, X[X > 0])
+    return [set(values[block == n].tolist()) for n in range(4)]
+
+
+@pytest.fixture
+def crossing():
+    return crossing_of(AllocationModel.nmf(12, 12, 4, 0.001), FOUR_BLOCKS)
+
+
+def test_a_child_has_what_its_parents_found_apart(crossing, monkeypatch):
+    """One parent tells the first two blocks apart, the other one the last two."""
+    posterior, parents = crossing.posterior, []
+    for n, each in enumerate([(0, 1, 2, 2), (3, 3, 1, 0)]):
+        end = values_of(FOUR_BLOCKS, each)
+        parents.append(mode_with(posterior, end, posterior.chain_at(end).counts[0], 20, 0, n))
+    line = crossing.after(parents, 4, range(3))
+    levels = [mode.log_marginal for mode in line]
+    assert levels == sorted(levels, reverse=True)
+    assert levels[0] > max(mode.log_marginal for mode in parents) + 10
+
+    def begun(_moves, population, path, _resample_below, rng):  # without annealing
+        start(population, path, rng)
+
+    monkeypatch.setattr(crossing_module, "follow", begun)
+
+    def has_all_blocks(first, second, seed):
+        rng = np.random.default_rng(seed)
+        blocks = blocks_of(FOUR_BLOCKS, crossing._crossed(first, second, rng))
+        return sorted(blocks, key=min) == [{0}, {1}, {2}, {3}]
+
+    first, second = parents
+    assert any(has_all_blocks(first, second, seed) for seed in range(100))
+    assert not any(has_all_blocks(first, first, seed) for seed in range(100))
+
+
+def test_a_mode_alone_has_no_children(crossing):
+    end = values_of(FOUR_BLOCKS, (0, 1, 2, 3))
+    line, of_lines = crossing.modes([end, end, end, end])
+    assert len(line) == 1
+    assert len(of_lines) == 2
+    assert crossing.after(line, 4, range(3)) == line
+
+
+def test_threads_change_no_bit():
+    rng = np.random.default_rng(2)
+    model, X = AllocationModel.nmf(6, 7, 3, 0.1), rng.poisson(3.0, (6, 7))
+    ends = [rng.integers(0, 3, X.sum()).astype(np.int32) for _ in range(4)]
+    one, three = (crossing_of(model, X, n, n_steps=40).modes(ends) for n in (1, 3))
+    for modes, others in zip(one, three, strict=True):
+        assert [mode.log_marginal for mode in modes] == [mode.log_marginal for mode in others]
+
+
+def test_counts_of_some_tokens_are_those_of_all_less_the_others(crossing):
+    posterior, end = crossing.posterior, values_of(FOUR_BLOCKS, (0, 1, 2, 3))
+    is_chosen = np.random.default_rng(0).random(len(end)) < 0.5
+    some, others = np.zeros((2, len(posterior.urn.alpha)))
+    count_some(posterior.urn, some, end, is_chosen)
+    count_some(posterior.urn, others, end, ~is_chosen)
+    assert some.sum() > 0 < others.sum()
+    assert np.array_equal(some + others, posterior.chain_at(end).counts[0])
+
+
+def test_a_path_from_no_counts_is_a_single_step(crossing):
+    urn = crossing.posterior.urn
+    assert even_path(urn, np.zeros(len(urn.alpha)), 50).reinforcement.tolist() == [0.0, 1.0]
+    path = even_path(urn, np.full(len(urn.alpha), 5.0), 50)
+    assert path.reinforcement[0] == 0.0
+    assert path.reinforcement[-1] == 1.0
+    assert (np.diff(path.reinforcement) > 0).all()
+    assert 45 <= len(path.reinforcement) <= 53
