@@ -17,8 +17,12 @@ from evaluation import certify, log_likelihood, log_marginal, topic_distances
 from evaluation.allocation.log_marginal import MARGINAL_METHODS
 from evaluation.family import Scoring
 from evaluation.methods import SCORINGS, scoring_of
+from models.allocation.annealing.crossing import Crossing
+from models.allocation.annealing.mode import settled_mode
+from models.allocation.annealing.posterior import Posterior
 from models.allocation.annealing.searches import best_allocation
 from models.allocation.cell_counts import CellCounts
+from models.allocation.inference_plan import plan_of
 from models.allocation.model import AllocationModel
 from models.families import FAMILIES
 from models.family import Trainer, TrainerSpec
@@ -129,6 +133,9 @@ def score_table(method: str) -> None:
     if method == "annealed":
         counts = CellCounts.of(np.eye(3), model)
         best_allocation(model, counts, n_modes=1, n_sweeps=2, seed=0)
+        posterior = Posterior.of(plan_of(model, counts))
+        mode = settled_mode(posterior, np.zeros(3, dtype=np.int32), 2, 0, 0)
+        Crossing(posterior, 2, 0, 1).after([mode, mode], 1, range(1))
 
 
 def tag() -> None:
