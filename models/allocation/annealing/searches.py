@@ -134,9 +134,11 @@ class Searches:
 
     def _is_as_good(self, mode: Mode, best: Mode) -> bool:
         """Whether a mode is as probable as the best, within a nat, or the same."""
+        below = best.log_marginal - mode.log_marginal
+        if not EVEN <= below < WITHIN:  # modes that are kept are within
+            return below < EVEN
         rng = np.random.default_rng([self.seed, 1, CROSSING])
-        is_same = mode is best or len(distinct(self.posterior, [best, mode], rng)[0]) == 1
-        return is_same or mode.log_marginal > best.log_marginal - EVEN
+        return len(distinct(self.posterior, [best, mode], rng)[0]) == 1
 
     def _chains(self, kind: int, share: float, n_chains: int) -> Chains:
         posterior, rng = self.posterior, np.random.default_rng([self.seed, kind, SEARCH, 0])

@@ -25,6 +25,13 @@ def searched(model, X, n_modes, n_threads=1, n_sweeps=60, steps=None):
     return Searches(posterior, n_modes, n_sweeps, 1, n_threads, on_progress)
 
 
+def settled_at(found, X, block_values):
+    """Return the mode with a hidden value for each cell of the diagonal."""
+    end = np.repeat(block_values, X.diagonal()).astype(np.int32)
+    mean = found.posterior.chain_at(end).counts[0]
+    return mode_module.mode_with(found.posterior, end, mean, 20, 0, 0)
+
+
 def kept_of(found, every):
     return distinct(found.posterior, every, np.random.default_rng(0))[0]
 
@@ -161,6 +168,15 @@ def test_a_line_that_alone_found_the_best_mode_is_not_relied_on(caplog):
     assert found.standard_error < 0.5
     assert found.is_unreliable
     assert "no two lines of searches found as good a mode" in caplog.text
+
+
+def test_a_mode_far_below_the_best_is_not_as_good():
+    X = np.diag([24, 24, 24])
+    found = searched(AllocationModel.nmf(3, 3, 3, 0.001), X, 4)
+    best, joined = (settled_at(found, X, values) for values in ((0, 1, 2), (0, 1, 1)))
+    assert best.log_marginal > joined.log_marginal + WITHIN
+    assert found._is_as_good(settled_at(found, X, (2, 0, 1)), best)  # the same, under other labels
+    assert not found._is_as_good(joined, best)
 
 
 @pytest.mark.parametrize("a", [1e-15, 1e-3])
