@@ -155,7 +155,8 @@ class _Scale(NamedTuple):
 
 
 def _mode_scale(urn: Urn, mean: Floats) -> _Scale:
-    most = float((mean / urn.alpha).max())
+    held = mean > 0  # where the prior has zeros, nothing is held
+    most = float((mean[held] / urn.alpha[held]).max(initial=0.0))
     last = min(MAX_LOG_ODDS, math.log(most / NEGLIGIBLE)) if most > 0 else LEAST
     return _Scale(_of_log_odds, last)
 

@@ -98,3 +98,12 @@ def test_a_path_from_no_counts_is_a_single_step(crossing):
     assert path.reinforcement[-1] == 1.0
     assert (np.diff(path.reinforcement) > 0).all()
     assert 45 <= len(path.reinforcement) <= 53
+
+
+def test_where_the_prior_has_zeros_paths_are_the_same(crossing):
+    urn = crossing.posterior.urn
+    mean = np.tile([0.0, 5.0], len(urn.alpha) // 2)
+    with_zeros = urn._replace(alpha=np.where(mean > 0, urn.alpha, 0.0))
+    path = even_path(with_zeros, mean, 50)
+    assert np.array_equal(path.reinforcement, even_path(urn, mean, 50).reinforcement)
+    assert len(path.reinforcement) > 40
