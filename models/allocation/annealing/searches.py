@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.allocation.annealing.crossing import CROSSING, Crossing
+from models.allocation.annealing.crossing import CROSSING, N_LINES, Crossing
 from models.allocation.annealing.mode import (
     AVERAGED,
     MAX_KEPT,
@@ -227,7 +227,7 @@ def _most_entries(plan: InferencePlan) -> int:
 
 def kept_bytes(plan: InferencePlan, n_modes: int) -> int:
     """Return the memory that the modes take which runs start from, without labels."""
-    return 8 * plan.n_state * min(MAX_KEPT, n_modes)
+    return 8 * plan.n_state * min(MAX_KEPT, n_modes + N_LINES) if n_modes else 0
 
 
 def labels_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
