@@ -243,7 +243,7 @@ def share_of_models(
     parts = ((figure.degrees + 1, MIN_MODELS, models), (n_topics, MIN_TOPICS, "topics"))
     for n, least, name in parts:
         if n < least:
-            why = f"{n} {name} are too few for a share of topics: it needs {least}"
+            why = f"{name} are too few for a share of topics: {n}, it needs {least}"
             return Figure(figure.value, over=figure.over, why=why)
     share = figure.value
     if 0 < share < 1:

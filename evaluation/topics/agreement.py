@@ -15,7 +15,8 @@ The factor 1 - 0.6 / (N - 1) is three fifths of the way from the one for τ² = 
 τ²; then in more. For one model the others are independent draws given this one, and its error is
 over them. Intervals are Wilson's, as figures end at 1. The share of few models of few topics has
 few values: of 0 or 1 its error is that of independent pairs of topics, and none is given of fewer
-than five models, for one model of fewer than five others (`evaluation.figure.share_of_models`).
+than ten topics or five models, for one model of fewer than five others
+(`evaluation.figure.share_of_models`).
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 N_FOLDS = 5
 MAX_REPEATS = 5
 REPEATED_DOCUMENTS = 5000
-"""Documents that cross-validations predict in all, if there are fewer: up to `MAX_REPEATS` each."""
+"""Predictions that fewer documents get in all, up to `MAX_REPEATS` each."""
 CLUSTER_MEASURES = ("purity", "nmi", "ari", "homogeneity")
 BIASED = ("nmi", "homogeneity")
 """Measures of information, which is found in few documents even of independent labels; the more,
@@ -127,8 +127,8 @@ def information(of_topic: Ints, of_label: Ints, of_both: Ints) -> Floats:
 def label_folds(
     labels: Sequence[str], articles: Sequence[str], n_folds: int = N_FOLDS, seed: int = 0
 ) -> Ints:
-    """Return folds (R, D) of documents, all of an article in one, labels spread evenly, for R
-    cross-validations: of few documents more.
+    """Return folds (R, D) of documents for R cross-validations, more if documents are few; all
+    documents of an article are in one fold, and labels are spread evenly.
 
     A document is in no fold, -1, if fewer than `n_folds` articles have its label. Raises ValueError
     if fewer than two labels are left.

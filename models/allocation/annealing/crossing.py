@@ -5,8 +5,8 @@ first mode; the others take theirs of the second, under the labels that fit best
 as from those of a mode, a chain is annealed: tokens that both claim, or neither, find their place.
 
 A line of modes goes on by generations. Each has as many children as the line has places, and the
-most probable of all keep them, each mode once. What clusters have been found apart in long searches
-come so together: one chain would have to find them all.
+most probable of parents and children go on, each mode once. So clusters that searches found apart
+come together, where one chain would have to find them all.
 """
 
 import math
@@ -24,8 +24,8 @@ from models.allocation.annealing.urn import count_some
 from models.arrays import Ints32
 from models.parallel import results_of
 
-N_LINES = 2  # Lines of modes that are crossed apart, so that each tells of the other
-APART, TOGETHER = 10, 10  # Generations
+N_LINES = 2  # Lines of modes, crossed apart: if both find the best mode, a better one is unlikely
+APART, TOGETHER = 10, 10  # Generations of each line, and then of all modes
 SHORT = 0.1  # Steps of a child's path, of those of a path
 COARSE = 0.06  # Steps by which modes are looked at meanwhile
 FEWEST = 20  # Steps of either, at least

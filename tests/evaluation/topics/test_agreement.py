@@ -63,7 +63,7 @@ def test_figures_are_means_over_ordered_pairs_and_errors_leave_models_out():
         error = math.sqrt(4 / 5 * sum((w - np.mean(without)) ** 2 for w in without))
         error *= math.sqrt(0.85)  # what it counts twice
         if place == 2:
-            assert figure.reason == "3 topics are too few for a share of topics: it needs 10"
+            assert figure.reason == "topics are too few for a share of topics: 3, it needs 10"
             continue
         assert figure.standard_error == pytest.approx(error, abs=1e-8)
         assert figure.over == "models"
@@ -111,7 +111,7 @@ def test_the_share_of_few_models_has_no_error_but_the_reason():
     assert found.share.standard_error == pytest.approx(math.sqrt(0.85 * 4 * np.var(without)))
     of_one = found.of_model(0, "share")  # over the four others
     assert (of_one.is_known, np.isnan(of_one.standard_error)) == (True, True)
-    assert of_one.reason == "4 other models are too few for a share of topics: it needs 5"
+    assert of_one.reason == "other models are too few for a share of topics: 4, it needs 5"
     assert np.isfinite(found.of_model(0).standard_error)
 
 

@@ -74,7 +74,7 @@ def test_diversity_is_that_of_weights():
     lists = [[WORDS[w] for w in row] for row in topics.top_words(5)]
     figure = word_diversity(lists, 5)
     assert figure.value == pytest.approx(diversity(topics, 5))
-    assert figure.reason == "4 topics are too few: it needs 10"
+    assert figure.reason == "topics are too few: 4, it needs 10"
     assert not word_diversity([[], []]).is_known
 
 

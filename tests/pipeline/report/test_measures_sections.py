@@ -100,7 +100,7 @@ def test_measures_of_runs_on_the_documents_of_their_comparison(tmp_path):
         assert of.why == mean.why
     assert all(0 <= of.low <= of.high <= 1 for of in columns["exclusivity"].figures)
     for of in columns["diversity"].figures:
-        assert (of.low, of.why) == (None, "3 topics are too few: it needs 10")
+        assert (of.low, of.why) == (None, "topics are too few: 3, it needs 10")
     assert any(
         note == "a, b: no interval of cosine, rbo, found again, because there are too few models."
         for note in section.notes
