@@ -112,7 +112,7 @@ def log_marginal(
             "likely too low, by more than its standard error says; take more %s",
             n_repeats,
             estimate.spread,
-            ", and no two lines of searches found as good a mode" if estimate.n_found == 1 else "",
+            ", and no two lines of searches found as good a mode" if estimate.is_found_once else "",
             "sweeps or modes" if method == "annealed" else "moves",
         )
     return estimate

@@ -87,7 +87,12 @@ class MarginalEstimate:
         if self.direction != "unbiased":
             return False
         is_rough = not np.isfinite(self.log_marginal) or self.standard_error > LARGEST_ERROR
-        return bool(is_rough) or self.n_found == 1 < len(self.searches) or self._is_below_searches
+        return bool(is_rough) or self.is_found_once or self._is_below_searches
+
+    @property
+    def is_found_once(self) -> bool:
+        """Whether of two lines of searches at most one found a mode as good as the best."""
+        return self.n_found == 1 < len(self.searches)
 
     @property
     def _is_below_searches(self) -> bool:

@@ -28,7 +28,7 @@ N_LINES = 2  # Lines of modes, crossed apart: if both find the best mode, a bett
 APART, TOGETHER = 10, 10  # Generations of each line, and then of all modes
 SHORT = 0.1  # Steps of a child's path, of those of a path
 COARSE = 0.06  # Steps by which modes are looked at meanwhile
-FEWEST = 20  # Steps of either, at least
+MIN_STEPS = 20  # Steps of either, at least
 CROSSING = 9  # Stream of random numbers
 
 
@@ -85,7 +85,7 @@ class Crossing:
 
     @property
     def _n_coarse(self) -> int:
-        return max(FEWEST, round(COARSE * self.n_steps))
+        return max(MIN_STEPS, round(COARSE * self.n_steps))
 
     def _crossed(self, first: Mode, second: Mode, rng: np.random.Generator) -> Ints32:
         """Return the joint values (n_tokens,) of a chain annealed from clusters of both modes."""
@@ -100,7 +100,7 @@ class Crossing:
         count_some(urn, mean, first.end, is_kept[labels.digits(first.end, name)])
         count_some(urn, mean, values, ~is_kept[labels.digits(values, name)])
         chain = new_population(urn, moves, 1)
-        path = even_path(urn, mean, max(FEWEST, round(SHORT * self.n_steps)))
+        path = even_path(urn, mean, max(MIN_STEPS, round(SHORT * self.n_steps)))
         follow(moves, chain, path, 0.0, rng)
         end: Ints32 = chain.values[0]
         return end
