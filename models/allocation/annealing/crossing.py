@@ -1,4 +1,4 @@
-"""Crossing: better modes from pairs of modes.
+"""Crossing: better modes from pairs of modes, as genetic algorithms do (Holland 1975).
 
 A *child* has clusters of two modes. Some hidden values, drawn at random, keep their tokens of the
 first mode; the others take theirs of the second, under the labels that fit best. From these counts,
