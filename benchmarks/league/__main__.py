@@ -12,6 +12,7 @@ import benchmarks.league
 from benchmarks.league.cells import Cell, fill
 from benchmarks.league.corpora import CORPORA
 from benchmarks.league.page import page
+from benchmarks.league.tables import store, stored, table_of
 from benchmarks.league.trainers import TRAINERS
 from corpora.files import atomic_write_text
 
@@ -38,16 +39,25 @@ def arguments_of() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def show(output: Path, page_path: Path) -> None:
+    """Store the tables of a folder beside the page, and make the page of all that are stored."""
+    tables = page_path.with_suffix("")
+    for folder in {path.parent for path in output.glob("*/*/*.json")}:
+        store(table_of(folder), tables)
+    found = sorted(map(stored, tables.glob("*.json")), key=lambda t: (t.corpus, t.n_topics))
+    if not found:
+        sys.exit(
+            f"{output} has no figures of the league: name its folder by --output, "
+            "or leave --show out to make them"
+        )
+    atomic_write_text(page_path, page(found))
+    print(page_path)
+
+
 def main() -> None:
     arguments = arguments_of()
     if arguments.show is not None:
-        if not any(arguments.output.glob("*/*/*.json")):
-            sys.exit(
-                f"{arguments.output} has no figures of the league: name its folder by --output, "
-                "or leave --show out to make them"
-            )
-        atomic_write_text(arguments.show, page(arguments.output))
-        print(arguments.show)
+        show(arguments.output, arguments.show)
         return
     began = time.monotonic()
     for corpus in arguments.corpora:

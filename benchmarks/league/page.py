@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
 from benchmarks.lda_trainers.table import markdown
-from benchmarks.league.cells import Cell, loaded
+from benchmarks.league.tables import LOWER, SIZES, STABILITY
 from benchmarks.league.trainers import TRAINERS
-from evaluation.figure import Figure, holm, mean_over_seeds
-from evaluation.topics.agreement import model_agreement
-from models import load_model
-from models.described.topics import DescribedTopics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
-Rows = dict[str, dict[str, Figure]]
-LOWER = "nats a word"
-STABILITY = {"cosine": "cosine", "rank_biased_overlap": "rbo", "share": "found again"}
-NO_ERROR = frozenset({"c_npmi"})
-"""Measures whose intervals miss the truth in so few documents: no ±, and nobody is told apart."""
-LEVEL, DRAWS = 0.05, 2000
+    from benchmarks.league.tables import Entry, Table
+
+DRAWS = 2000
 MIN_TRAINERS = 8
 """Trainers of a table below which correlations have no interval: of five simulated ones, intervals
 by draws with replacement had the truth in 63 to 95 %, of eight in 93 to 97 %."""
@@ -40,14 +31,15 @@ HEAD = """# A league of topic models
     {command}
     python -m benchmarks.league --output DIR --show docs/league.md
 
-trains and scores on the same documents, and makes this page of what is in `DIR`: the part of the
-league that was run, of {n_cells:,} models.
+trains and scores on the same documents, and makes this page, of {n_models:,} models. The second
+command stores each table of `DIR` in `docs/league/`, unless one of more models is there, and makes
+the page of what is stored.
 
 {sizes}
 
-Without options the first command runs all of it: also 25,000 Wikipedia
-articles and 20,000 recombined ones, each K and five seeds. It can be given again, in parts;
-what is there stays. It needs `pip install 'wikitopics[peers]'` and the reference corpora.
+Without options the first command runs all of it: 4 corpora, 3 numbers of topics and 5 seeds for 8
+trainers. It can be given again, in parts; what is there stays. It needs
+`pip install 'wikitopics[peers]'` and the reference corpora.
 
 Trainers have the usual settings of their libraries: samplers make 200 sweeps, variational trainers
 20 passes, GaP its default. tomotopy begins with alpha 0.1 and eta 0.01, gensim learns both, and
@@ -77,155 +69,90 @@ trainers like these; of fewer than {min_trainers} there is none. Eight are few: 
 """
 
 
-def page(output: Path) -> str:
-    """Return the page of all cells in a folder, as Markdown."""
-    tables = {key: rows for key, rows in of_all(output) if len(rows) > 1}
-    parts = []
-    for (corpus, n_topics), rows in tables.items():
-        seeds, seconds = _about(output, corpus, n_topics)
-        parts.append(f"### {corpus}, K = {n_topics}\n\n{seeds}\n\n{_table(rows, seconds)}\n")
-    correlations = _correlations(tables)
+def page(tables: Sequence[Table]) -> str:
+    """Return the page of tables, as Markdown."""
     foot = FOOT.format(draws=DRAWS, min_trainers=MIN_TRAINERS)
     return "\n".join(
         [
-            _head(output),
+            _head(tables),
             "## Figures\n",
-            *parts,
-            f"## Do measures agree?\n\n{foot}\n{correlations}\n",
+            *(f"{_section(table)}\n" for table in tables if len(table.rows) > 1),
+            f"## Do measures agree?\n\n{foot}\n{_correlations(tables)}\n",
         ]
     )
 
 
-def _head(output: Path) -> str:
+def _head(tables: Sequence[Table]) -> str:
     """Return what was run: the command, and sizes, numbers of topics and seeds of each corpus."""
-    contents: dict[str, list[dict[str, object]]] = {}
-    for path in sorted(output.glob("*/*/*.json")):
-        contents.setdefault(path.parent.parent.name, []).append(json.loads(path.read_text()))
-    everything = [each for some in contents.values() for each in some]
-    topics, seeds = (_values(everything, name, " ") for name in ("n_topics", "seed"))
+    by_corpus: dict[str, list[Table]] = {}
+    for table in tables:
+        by_corpus.setdefault(table.corpus, []).append(table)
     command = (
-        f"python -m benchmarks.league --output DIR --corpora {' '.join(contents)} "
-        f"--topics {topics} --seeds {seeds}"
+        f"python -m benchmarks.league --output DIR --corpora {' '.join(by_corpus)} "
+        f"--topics {_topics(tables, ' ')} --seeds {_seeds(tables, ' ')}"
     )
-    names = ("training_documents", "training_tokens", "words", "documents", "n_topics", "seed")
     rows = [
-        [corpus, *(_values(some, name, ", ") for name in names)]
-        for corpus, some in contents.items()
+        [
+            corpus,
+            *(f"{some[0].sizes[name]:,}" for name in SIZES),
+            _topics(some, ", "),
+            _seeds(some, ", "),
+        ]
+        for corpus, some in by_corpus.items()
     ]
     head = ["corpus", "training documents", "tokens", "words", "held-out documents", "K", "seeds"]
-    sizes = markdown([head, *rows])
-    return HEAD.format(command=command, n_cells=len(everything), sizes=sizes)
+    n_models = sum(table.n_models for table in tables)
+    return HEAD.format(command=command, n_models=n_models, sizes=markdown([head, *rows]))
 
 
-def _values(contents: Sequence[dict[str, object]], name: str, separator: str) -> str:
-    """Return the different values of an entry; of cells that do not have it a dash."""
-    found = sorted({int(str(each[name])) for each in contents if name in each})
-    return separator.join(f"{value:,}" for value in found) or "–"
+def _topics(tables: Sequence[Table], separator: str) -> str:
+    return separator.join(map(str, sorted({table.n_topics for table in tables})))
 
 
-def of_all(output: Path) -> Iterator[tuple[tuple[str, int], Rows]]:
-    """Yield corpus and K, and the figures of each trainer there."""
-    for folder in sorted(output.glob("*/*/"), key=lambda each: (each.parent.name, int(each.name))):
-        rows = {}
-        for trainer in TRAINERS:
-            cells = _cells(folder, trainer)
-            if cells:
-                rows[trainer] = _of_trainer(output, cells, [_content(folder, c) for c in cells])
-        yield (folder.parent.name, int(folder.name)), rows
+def _seeds(tables: Sequence[Table], separator: str) -> str:
+    return separator.join(map(str, sorted({seed for table in tables for seed in table.seeds})))
 
 
-def _cells(folder: Path, trainer: str) -> list[Cell]:
-    names = sorted(folder.glob(f"{trainer}-*.json"), key=lambda each: int(each.stem.split("-")[-1]))
-    corpus, n_topics = folder.parent.name, int(folder.name)
-    return [Cell(corpus, n_topics, trainer, int(each.stem.split("-")[-1])) for each in names]
+def _section(table: Table) -> str:
+    """Return the heading, a sentence on seeds and documents, and the figures."""
+    measures = [m for m in ORDER if any(m in row.entries for row in table.rows.values())]
+    body = [
+        [trainer, *(_shown(row.entries.get(m)) for m in measures), f"{row.seconds:.0f}"]
+        for trainer, row in table.rows.items()
+    ]
+    seeds = " or ".join(
+        ", ".join(map(str, s)) for s in sorted({r.seeds for r in table.rows.values()})
+    )
+    return (
+        f"### {table.corpus}, K = {table.n_topics}\n\n"
+        f"Seeds {seeds}; {table.sizes['documents']:,} held-out documents.\n\n"
+        f"{markdown([['trainer', *measures, 'CPU s'], *body])}"
+    )
 
 
-def _content(folder: Path, cell: Cell) -> dict[str, object]:
-    text = (folder / f"{cell.trainer}-{cell.seed}.json").read_text()
-    content: dict[str, object] = json.loads(text)
-    return content
+def _shown(entry: Entry | None) -> str:
+    if entry is None:
+        return "–"
+    mark = "**" if entry.is_best else ""
+    spread = "" if entry.error is None else f" ± {entry.error:.3f}"
+    return f"{mark}{entry.value:.3f}{mark}{spread}"
 
 
-def _of_trainer(
-    output: Path, cells: Sequence[Cell], contents: Sequence[dict[str, object]]
-) -> dict[str, Figure]:
-    figures = [loaded(each) for each in contents]
-    mean = {name: mean_over_seeds([each[name] for each in figures]) for name in figures[0]}
-    if len(cells) > 1:
-        models = [DescribedTopics.of(load_model(each.model(output))) for each in cells]
-        among = model_agreement(models)
-        mean |= {shown: getattr(among, name) for name, shown in STABILITY.items()}
-    return mean
-
-
-def _about(output: Path, corpus: str, n_topics: int) -> tuple[str, dict[str, float]]:
-    """Return a sentence on seeds and documents, and the mean CPU seconds of each trainer."""
-    folder = output / corpus / str(n_topics)
-    seconds, seeds, n_docs = {}, set(), 0
-    for trainer in TRAINERS:
-        contents = [_content(folder, each) for each in _cells(folder, trainer)]
-        if contents:
-            seconds[trainer] = float(np.mean([float(str(c["cpu_seconds"])) for c in contents]))
-            seeds.add(tuple(int(str(each["seed"])) for each in contents))
-            n_docs = int(str(contents[0]["documents"]))
-    named = " or ".join(", ".join(map(str, each)) for each in sorted(seeds))
-    return f"Seeds {named}; {n_docs:,} held-out documents.", seconds
-
-
-def _table(rows: Rows, seconds: dict[str, float]) -> str:
-    measures = [m for m in ORDER if any(m in row for row in rows.values())]
-    best = {m: set() if m in NO_ERROR else _best(rows, m) for m in measures}
-    head = ["trainer", *measures, "CPU s"]
-    body = []
-    for trainer, row in rows.items():
-        cells = []
-        for measure in measures:
-            figure = row.get(measure)
-            if figure is None or not figure.is_known:
-                cells.append("–")
-                continue
-            mark = "**" if trainer in best[measure] else ""
-            error = figure.standard_error
-            has_error = np.isfinite(error) and measure not in NO_ERROR
-            spread = f" ± {error:.3f}" if has_error else ""
-            cells.append(f"{mark}{figure.value:.3f}{mark}{spread}")
-        body.append([trainer, *cells, f"{seconds[trainer]:.0f}"])
-    return markdown([head, *body])
-
-
-def _best(rows: Rows, measure: str) -> set[str]:
-    """Return the best trainer and those not told apart from it, by Holm's method at 5 %; none where
-    the best has no error.
-    """
-    known = {t: r[measure] for t, r in rows.items() if measure in r and r[measure].is_known}
-    if not known:
-        return set()
-    sign = -1 if measure == LOWER else 1
-    first = max(known, key=lambda t: sign * known[t].value)
-    has_error = {trainer for trainer in known if np.isfinite(known[trainer].standard_error)}
-    if first not in has_error:
-        return set()
-    others = sorted(has_error - {first})
-    worse = holm([known[first].minus(known[each]).p_value for each in others], LEVEL)
-    return {first, *(each for each, is_worse in zip(others, worse, strict=True) if not is_worse)}
-
-
-def _correlations(tables: dict[tuple[str, int], Rows]) -> str:
+def _correlations(tables: Sequence[Table]) -> str:
     """Return a table of mean rank correlations with the likelihood, with intervals."""
-    measures = [m for m in ORDER if m != LOWER]
-    everyone = {trainer for rows in tables.values() for trainer in rows}
+    everyone = {trainer for table in tables for trainer in table.rows}
     body = []
-    for measure in measures:
+    for measure in ORDER:
         groups = [
             {
-                trainer: (-row[LOWER].value, row[measure].value)
-                for trainer, row in rows.items()
-                if measure in row and row[measure].is_known
+                trainer: (-row.entries[LOWER].value, row.entries[measure].value)
+                for trainer, row in table.rows.items()
+                if measure in row.entries
             }
-            for rows in tables.values()
+            for table in tables
         ]
         groups = [each for each in groups if set(each) == everyone]
-        if not groups or len(everyone) < 3:
+        if measure == LOWER or not groups or len(everyone) < 3:
             continue
         value = _mean_correlation(groups, list(TRAINERS))
         body.append([measure, f"{len(groups)}", f"{value:+.2f}", _interval(groups)])

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from benchmarks.league import cells, page
+from benchmarks.league import cells, page, tables
 from benchmarks.league.__main__ import main
 from benchmarks.league.cells import Cell, fill
 from benchmarks.league.corpora import Parts, halves
-from evaluation.figure import Figure
+from benchmarks.league.tables import Entry, Row, Table, store, stored, table_of
 from models import LDATopics
 
 WORDS = tuple(f"w{w}" for w in range(12))
@@ -42,18 +42,24 @@ def test_a_league_is_filled_once_and_its_page_says_who_is_best(parts, tmp_path):
     with (
         mock.patch.object(cells, "TRAINERS", trainers),
         mock.patch.object(page, "TRAINERS", trainers),
+        mock.patch.object(tables, "TRAINERS", trainers),
     ):
         for trainer in trainers:
             for seed in (1, 2, 3):
                 cell = Cell("made-up", 3, trainer, seed)
                 assert fill(cell, parts, tmp_path)
                 assert not fill(cell, parts, tmp_path)
-        text = page.page(tmp_path)
+        argv = ["league", "--output", str(tmp_path), "--show", str(tmp_path / "docs" / "page.md")]
+        with mock.patch.object(sys, "argv", argv):
+            main()
+        table = table_of(tmp_path / "made-up" / "3")
+    text = (tmp_path / "docs" / "page.md").read_text("utf-8")
+    assert stored(tmp_path / "docs" / "page" / "made-up-3.json") == table
     content = json.loads((tmp_path / "made-up" / "3" / "sharp-1.json").read_text())
     assert content["figures"]["nats a word"]["value"] > 0
     command = "--corpora made-up --topics 3 --seeds 1 2 3\n"
     assert f"    python -m benchmarks.league --output DIR {command}" in text
-    assert "of 6 models." in text
+    assert "page, of 6 models." in text
     line = next(line for line in text.splitlines() if line.startswith("| made-up "))
     sizes = [each.strip() for each in line.split("|")[2:-1]]
     assert sizes == ["30", f"{parts.train.sum():,}", "12", "60", "3", "1, 2, 3"]
@@ -108,16 +114,28 @@ def test_few_trainers_give_no_interval_of_a_correlation():
     assert 0 < low < high <= 1
 
 
-def test_tables_that_lack_trainers_count_in_no_correlation():
-    values = {"a": (1.0, 3.0), "b": (2.0, 2.0), "c": (3.0, 1.0), "d": (4.0, 0.0)}
-    complete = {
-        name: {page.LOWER: Figure(loss), "purity": Figure(purity)}
+def table(n_topics, values):
+    """Return a table of trainers' losses and purities."""
+    rows = {
+        name: Row((1,), 1.0, {page.LOWER: Entry(loss), "purity": Entry(purity, 0.1, True)})
         for name, (loss, purity) in values.items()
     }
-    lacking = {
-        name: row | {"purity": Figure(-row["purity"].value)} for name, row in complete.items()
-    }
-    lacking.pop("d")
+    return Table("made-up", n_topics, dict.fromkeys(tables.SIZES, 9), rows)
+
+
+def test_tables_that_lack_trainers_count_in_no_correlation():
+    values = {"a": (1.0, 3.0), "b": (2.0, 2.0), "c": (3.0, 1.0), "d": (4.0, 0.0)}
+    lacking = {name: (loss, -purity) for name, (loss, purity) in values.items() if name != "d"}
     with mock.patch.object(page, "TRAINERS", list(values)):
-        text = page._correlations({("made-up", 3): complete, ("made-up", 5): lacking})
+        text = page._correlations([table(3, values), table(5, lacking)])
     assert re.search(r"\| purity +\| 1 +\| +\+1\.00 \|", text)
+
+
+def test_a_stored_table_gives_way_to_one_of_as_many_models_only(tmp_path):
+    fewer, more = (dict.fromkeys(names, (1.0, 1.0)) for names in ("a", "ab"))
+    store(table(3, more), tmp_path)
+    store(table(3, fewer), tmp_path)
+    assert stored(tmp_path / "made-up-3.json") == table(3, more)
+    other = table(3, dict.fromkeys("bc", (2.0, 1.0)))
+    store(other, tmp_path)
+    assert stored(tmp_path / "made-up-3.json") == other
