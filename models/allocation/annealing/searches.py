@@ -9,8 +9,9 @@ how rarely chains come to it. Of many quick chains one or another ends where few
 in better modes where these are many. In two lines, which know nothing of each other, these modes
 are crossed (`crossing`), and then all together.
 
-Beside, a *long* population is annealed from the prior's mean. Where it estimates more than all
-modes together, there are too many of them to be listed, and runs take such paths instead.
+Beside, a *long* population is annealed from the prior's mean, and three more where it is not far
+from all modes together. Where they estimate more, there are too many modes to be listed, and runs
+take such paths instead.
 """
 
 import math
@@ -50,6 +51,8 @@ from models.parallel import results_of
 SLOW, QUICK = 2.0, 0.25  # Steps of a search, of those of a path
 QUICK_EACH = 4  # Quick searches for each slow one
 LONG = 8.0  # Steps of the long population, of those of a path
+N_LONG = 4  # Long populations, where one does not tell
+FAR = 10.0  # nats
 LONG_SHARE = 4  # Slow searches for each of its particles, at least two: as much work, from 8 on
 LOOSE = 2.0  # nats that modes, as they are looked at meanwhile, may be further below the best one
 EVEN = 1.0  # nats: standard deviation of slow searches below which the path from the prior will do
@@ -93,21 +96,29 @@ class Searches:
         return len(logs) >= FEWEST and bool(logs.std(ddof=1) < EVEN)
 
     @cached_property
-    def long(self) -> Chains:
-        """A population annealed for long from the prior's mean, and its estimate, one."""
-        posterior, rng = self.posterior, np.random.default_rng([self.seed, 0, LONGER])
-        path = self._prior_path(LONG, rng)
+    def _long_path(self) -> Path:
+        return self._prior_path(LONG, np.random.default_rng([self.seed, 0, LONGER]))
+
+    def long(self, n: int) -> float:
+        """Return the estimate of the n-th population annealed for long from the prior's mean."""
+        posterior, rng = self.posterior, np.random.default_rng([self.seed, 1 + n, LONGER])
         population = new_population(posterior.urn, posterior.moves, _n_long(self.n_modes))
-        rng = np.random.default_rng([self.seed, 1, LONGER])
+        path = self._long_path
         log, _ = follow(posterior.moves, population, path, RESAMPLE_BELOW, rng, self.on_progress)
-        best = int(population.log_weight.argmax())
-        level = posterior.log_at_mean() + log + log_mean_weight(population)
-        return Chains(np.array([level]), [population.values[best].copy()])
+        return posterior.log_at_mean() + log + log_mean_weight(population)
 
     def has_more_than(self, modes: list[Mode]) -> bool:
-        """Whether the long population estimates more than all these modes together."""
+        """Whether long populations estimate more than all these modes together.
+
+        One is enough where it estimates more, or less by `FAR`. Else it may be too low by chance,
+        as most are where they vary by nats: then the mean of `N_LONG` tells.
+        """
         together = np.logaddexp.reduce([mode.log_marginal for mode in modes])
-        return bool(self.long.log_marginals[0] > together + EVEN)
+        levels = [self.long(0)]
+        if together - FAR < levels[0] <= together + EVEN:
+            levels += results_of(lambda n: self.long(1 + n), N_LONG - 1, self.n_threads)
+        level = float(np.logaddexp.reduce(levels)) - math.log(len(levels))
+        return bool(level > together + EVEN)
 
     def modes(self) -> tuple[list[Mode], int]:
         """Return modes, the most probable first, and how many lines, before they are crossed with
@@ -201,7 +212,8 @@ def searches_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
     of_search = population_bytes(plan, N_FIRST)
     of_mode = 24 * plan.n_state + 4 * (3 * N_CHAINS + QUICK_EACH + 4) * plan.observed.n_tokens
     of_long = population_bytes(plan, _n_long(n_modes)) if n_modes else 0
-    return max(min(n_threads, n_modes) * of_search, of_long) + n_modes * of_mode
+    at_once = max(min(n_threads, n_modes) * of_search, min(n_threads, N_LONG - 1) * of_long)
+    return at_once + n_modes * of_mode
 
 
 def check_search_memory(plan: InferencePlan, n_modes: int, n_threads: int, max_memory: int) -> None:

@@ -1,3 +1,6 @@
+import math
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -124,7 +127,7 @@ def test_searches_that_agree_leave_it_at_the_prior():
 def test_an_estimate_below_that_of_the_searches_is_not_relied_on(monkeypatch):
     monkeypatch.setattr(searches, "EVEN", 0.0)
     monkeypatch.setattr(mode_module, "MAX_KEPT", 1)
-    monkeypatch.setattr(Searches, "long", searches.Chains(np.array([-np.inf]), []))
+    monkeypatch.setattr(Searches, "long", lambda _, _n: -np.inf)
     X = np.kron(np.eye(4, dtype=int), np.full((2, 2), 3))  # which two blocks are joined?
     model, settings = AllocationModel.nmf(8, 8, 2, 0.05), {"n_repeats": 4, "random_state": 5}
     found = log_marginal(model, X, "annealed", n_modes=8, n_sweeps=100, **settings)
@@ -146,6 +149,24 @@ def test_modes_that_are_too_many_to_be_listed_are_summed_from_the_prior(monkeypa
     error = np.hypot(found.standard_error, of_prior.standard_error)
     assert abs(found.log_marginal - of_prior.log_marginal) < 3 * error < 0.3
     assert not found.is_unreliable
+
+
+@pytest.mark.parametrize(
+    ("levels", "has_more"),
+    [
+        ([2.0], True),
+        ([-11.0], False),
+        ([-9.0, 4.0, -9.0, -9.0], True),  # the mean is 2.6
+        ([0.5, 2.0, -9.0, -9.0], False),  # the mean is 0.8
+    ],
+)
+def test_more_long_populations_tell_where_one_is_near_the_modes(monkeypatch, levels, has_more):
+    found = searched(AllocationModel.nmf(3, 3, 3, 0.001), np.diag([24, 24, 24]), 4)
+    asked = []
+    monkeypatch.setattr(Searches, "long", lambda _, n: asked.append(n) or levels[n])
+    modes = [SimpleNamespace(log_marginal=math.log(0.5))] * 2  # of 0 nats together
+    assert found.has_more_than(modes) == has_more
+    assert asked == list(range(len(levels)))
 
 
 def test_crossing_finds_better_modes_whatever_the_threads(monkeypatch):
