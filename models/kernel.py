@@ -1,4 +1,4 @@
-"""Compilation of kernels: cached on disk, without the GIL, and timed."""
+"""Compilation of kernels: cached on disk, without the GIL, and timed; a hint for the cache."""
 
 import threading
 import time
@@ -8,7 +8,9 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import event, types
+from llvmlite import ir
+from numba.core import cgutils, event, types
+from numba.extending import intrinsic, overload
 
 from corpora.kernel_cache import cached
 
@@ -55,6 +57,38 @@ def _template_of_types(template_of: Callable[..., Any], args: Any, kws: Any) -> 
     """Compile a kernel that another one calls for types of arguments, not for their values too."""
     plain: Any = types.unliteral
     return template_of([*map(plain, args)], {name: plain(each) for name, each in kws.items()})
+
+
+def prefetch(array: np.ndarray, index: int) -> None:
+    """In a kernel, have the processor fetch the cache line at `array[index]`, which is read soon.
+
+    `array` has one axis, without gaps. An index beyond its end does no harm.
+    """
+
+
+@overload(prefetch, jit_options={"forceinline": True})
+def _prefetch_of_types(array: Any, index: Any) -> Callable[..., Any]:  # noqa: ARG001
+    def fetch(array: Any, index: Any) -> None:
+        _fetch_line(array, index)  # type: ignore[call-arg]
+
+    return fetch
+
+
+@intrinsic
+def _fetch_line(typing_context: Any, array: Any, index: Any) -> Any:  # noqa: ARG001
+    """Return the types and the code of `prefetch`."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        pointer = builder.bitcast(builder.gep(data, [place]), cgutils.voidptr_t)
+        number = ir.IntType(32)
+        takes = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], takes)
+        builder.call(fetch, [pointer, number(0), number(3), number(1)])  # data, to be read again
+        return context.get_dummy_value()
+
+    return types.none(array, index), code
 
 
 def read_only(array: A) -> A:

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from models.arrays import Ints, Ints32
 from models.gibbs.tokens import Tokens
-from models.kernel import kernel
+from models.kernel import kernel, prefetch
 
 Topics = NDArray[np.uint16]
 Floats32 = NDArray[np.float32]
 LANES = 16  # Topics in a block; rows are padded to a multiple, so that sums over blocks vectorise
+AHEAD = 4  # Tokens by which counts of documents, that lie anywhere, are fetched before their turn
 
 
 class Priors(NamedTuple):
@@ -54,6 +55,13 @@ def sum_of(p: NDArray[np.float32]) -> np.float32:
 
 
 @kernel
+def _fetch_row(rows: Ints32, row: int, width: int) -> None:
+    """Fetch a row of `width` counts into the cache. `rows` are flat."""
+    for place in range(row * width, (row + 1) * width, LANES):
+        prefetch(rows, place)
+
+
+@kernel
 def resample_dense(
     tokens: Tokens,
     first_run: int,
@@ -78,13 +86,15 @@ def resample_dense(
     p_block = p.reshape((n_blocks, LANES))  # indexed so, sums over lanes vectorise
     for k in range(n_topics):
         inverse[k] = factor[k] / (np.float32(n_k[k]) + eta_sum)
-    first_token = tokens.run_start[first_run]
+    every_n_dk = n_dk.reshape(-1)
+    first_token, last_token = tokens.run_start[first_run], tokens.run_start[last_run] - 1
     for run in range(first_run, last_run):
         w = tokens.word_of_run[run]
         row, eta, counted = n_wk[w], priors.eta[w], priors.counted[w]
         for k in range(n_topics):
             weight[k] = (np.float32(row[k]) + eta) * inverse[k]
         for t in range(tokens.run_start[run], tokens.run_start[run + 1]):
+            _fetch_row(every_n_dk, tokens.doc_of[min(t + AHEAD, last_token)], n_padded)
             doc = n_dk[tokens.doc_of[t]]
             k = int(topic_of[t])
             row[k] -= counted

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.arrays import Floats, Ints, Ints32
-from models.gibbs.dense import LANES, Priors
+from models.gibbs.dense import AHEAD, LANES, Priors
 from models.gibbs.tokens import Tokens
 from models.gibbs.topic_lists import TopicLists, Topics, put_in, take_out
-from models.kernel import kernel
+from models.kernel import kernel, prefetch
 
 Floats32 = NDArray[np.float32]
 BLOCK = 64  # Topics in a block of the third part
@@ -59,7 +59,7 @@ def resample_sparse(
     phi = weights.phi
     p = np.zeros(phi.shape[0], dtype=np.float32)  # n_dk φ_kw
     eta = np.float32(-1.0)
-    first_token = tokens.run_start[first_run]
+    first_token, last_token = tokens.run_start[first_run], tokens.run_start[last_run] - 1
     for run in range(first_run, last_run):
         w = tokens.word_of_run[run]
         counted = priors.counted[w] != 0
@@ -68,6 +68,9 @@ def resample_sparse(
             np.multiply(weights.inverse, eta, phi)
         m = _load_word(word_topics, w, eta, priors.alpha, weights)
         for t in range(tokens.run_start[run], tokens.run_start[run + 1]):
+            ahead = doc_topics.start[tokens.doc_of[min(t + AHEAD, last_token)]]
+            prefetch(doc_topics.topic, ahead)
+            prefetch(doc_topics.n_tokens, ahead)
             d = tokens.doc_of[t]
             start, n = doc_topics.start[d], int(doc_topics.n_distinct[d])
             topic, n_dk = doc_topics.topic[start:], doc_topics.n_tokens[start:]
