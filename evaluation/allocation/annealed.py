@@ -4,11 +4,11 @@ Tokens are independent at first, and reinforce each other more and more along a 
 (`models.allocation.annealing.path`). Annealed importance sampling (Neal 2001) with resampling (Del
 Moral, Doucet & Jasra 2006) is unbiased for the probability.
 
-Searches (`models.allocation.annealing.searches`) start from the prior's mean. Where they agree, so
-do paths. Where clusters form on the way, and trap chains at random, they do not: then paths begin
-at the modes of the posterior that they found, and chains vary by nats where they varied by tens.
-What no search has found is most likely missed. Where modes are too many to be listed, longer paths
-begin at the prior's mean, as all do with `n_modes=0`.
+Searches (`models.allocation.annealing.searches`) start from the prior's mean. Where they agree,
+runs take the same path. Where clusters form on the way, and trap chains at random, they do not:
+then paths begin at the modes of the posterior that they found, and chains vary by nats where they
+varied by tens. What no search has found is most likely missed. Where modes are too many to be
+listed, longer paths begin at the prior's mean, as all do with `n_modes=0`.
 
 Hidden values have no names: where the prior is flat, each allocation has K! copies with the values
 of a hidden index renamed. From the prior's mean tokens fall on all copies alike, and nothing is to
@@ -45,6 +45,7 @@ from models.allocation.annealing.relabelling import Relabelling
 from models.allocation.annealing.searches import (
     LONG,
     RESAMPLE_BELOW,
+    SLOW,
     Searches,
     kept_bytes,
     labels_bytes,
@@ -236,7 +237,9 @@ class _Runs:
         if n_modes and not posterior.is_known:
             found = Searches(posterior, n_modes, n_sweeps, seed, n_threads, on_progress)
         labels, n_found, slowness = None, 0, 1.0
-        if found is not None and not found.are_even:
+        if found is not None and found.are_even:
+            slowness = SLOW
+        elif found is not None:
             rng = np.random.default_rng([seed, 0, KEPT])
             modes, n_found = found.modes()
             modes, labels = distinct(posterior, modes, rng)
