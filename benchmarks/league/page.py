@@ -123,9 +123,10 @@ def _section(table: Table) -> str:
     seeds = " or ".join(
         ", ".join(map(str, s)) for s in sorted({r.seeds for r in table.rows.values()})
     )
+    note = f" {table.note}" if table.note else ""
     return (
         f"### {table.corpus}, K = {table.n_topics}\n\n"
-        f"Seeds {seeds}; {table.sizes['documents']:,} held-out documents.\n\n"
+        f"Seeds {seeds}; {table.sizes['documents']:,} held-out documents.{note}\n\n"
         f"{markdown([['trainer', *measures, 'CPU s'], *body])}"
     )
 

@@ -55,6 +55,8 @@ class Table:
     n_topics: int
     sizes: dict[str, int]
     rows: dict[str, Row]
+    note: str = ""
+    """What its figures lack, if they are of an older version."""
 
     @property
     def n_models(self) -> int:
