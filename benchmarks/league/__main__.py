@@ -41,9 +41,14 @@ def arguments_of() -> argparse.Namespace:
 
 def show(output: Path, page_path: Path) -> None:
     """Store the tables of a folder beside the page, and make the page of all that are stored."""
+    if not page_path.suffix:
+        sys.exit(
+            f"--show {page_path}: name a file, such as {page_path}.md; tables go to {page_path}"
+        )
     tables = page_path.with_suffix("")
-    for folder in {path.parent for path in output.glob("*/*/*.json")}:
-        store(table_of(folder), tables)
+    folders = {path.parent for path in output.glob("*/*/*.json") if path.parent.name.isdecimal()}
+    for table in [table_of(folder) for folder in sorted(folders)]:
+        store(table, tables)
     found = sorted(map(stored, tables.glob("*.json")), key=lambda t: (t.corpus, t.n_topics))
     if not found:
         sys.exit(

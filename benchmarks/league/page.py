@@ -31,9 +31,9 @@ HEAD = """# A league of topic models
     {command}
     python -m benchmarks.league --output DIR --show docs/league.md
 
-trains and scores on the same documents, and makes this page, of {n_models:,} models. The second
-command stores each table of `DIR` in `docs/league/`, unless one of more models is there, and makes
-the page of what is stored.
+trains and scores on the same documents, and makes this page, of {n_models:,} models, those
+made so far. The second command stores each table of `DIR` in `docs/league/`, unless one of more
+models is there, and makes the page of what is stored.
 
 {sizes}
 
@@ -70,13 +70,14 @@ trainers like these; of fewer than {min_trainers} there is none. Eight are few: 
 
 
 def page(tables: Sequence[Table]) -> str:
-    """Return the page of tables, as Markdown."""
+    """Return the page of tables of two trainers or more, as Markdown."""
+    tables = [table for table in tables if len(table.rows) > 1]
     foot = FOOT.format(draws=DRAWS, min_trainers=MIN_TRAINERS)
     return "\n".join(
         [
             _head(tables),
             "## Figures\n",
-            *(f"{_section(table)}\n" for table in tables if len(table.rows) > 1),
+            *(f"{_section(table)}\n" for table in tables),
             f"## Do measures agree?\n\n{foot}\n{_correlations(tables)}\n",
         ]
     )
@@ -94,7 +95,10 @@ def _head(tables: Sequence[Table]) -> str:
     rows = [
         [
             corpus,
-            *(f"{some[0].sizes[name]:,}" for name in SIZES),
+            *(
+                " or ".join(f"{n:,}" for n in sorted({t.sizes[name] for t in some}))
+                for name in SIZES
+            ),
             _topics(some, ", "),
             _seeds(some, ", "),
         ]

@@ -121,9 +121,10 @@ def _best(known: dict[str, Figure], sign: int) -> set[str]:
 
 
 def store(table: Table, folder: Path) -> None:
-    """Write a table to `folder/CORPUS-K.json`, unless one of more models is there."""
+    """Write a table to `folder/CORPUS-K.json`, unless it is empty or a larger one is there."""
     path = folder / f"{table.corpus}-{table.n_topics}.json"
-    if not path.exists() or stored(path).n_models <= table.n_models:
+    n_before = stored(path).n_models if path.exists() else 1
+    if table.n_models >= n_before:
         folder.mkdir(parents=True, exist_ok=True)
         atomic_write_text(path, json.dumps(asdict(table), indent=1) + "\n")
 

@@ -5,7 +5,7 @@ Tokens are independent at first, and reinforce each other more and more along a 
 Moral, Doucet & Jasra 2006) is unbiased for the probability.
 
 Searches (`models.allocation.annealing.searches`) start from the prior's mean. Where they agree,
-runs take the same path. Where clusters form on the way, and trap chains at random, they do not:
+runs take paths like theirs. Where clusters form on the way, and trap chains at random, they do not:
 then paths begin at the modes of the posterior that they found, and chains vary by nats where they
 varied by tens. What no search has found is most likely missed. Where modes are too many to be
 listed, longer paths begin at the prior's mean, as all do with `n_modes=0`.
@@ -103,8 +103,9 @@ def annealed(
     on_progress: Callable[[int], object] = lambda n_steps: None,  # noqa: ARG005
 ) -> MarginalEstimate:
     """Estimate by runs of particles that are annealed in about `n_sweeps` steps: from the best of
-    `n_modes` modes that searches find, or from the prior's mean if the searches agree. A run takes
-    `n_particles` from the best mode, and fewer from the others, in proportion to their
+    `n_modes` modes that searches find. If the searches agree, runs start from the prior's mean and
+    take twice as many steps, and eight times as many where modes are too many to be listed. A run
+    takes `n_particles` from the best mode, and fewer from the others, in proportion to their
     probabilities.
 
     `on_progress` is called with the steps taken since its last call, by any search or run. Raises

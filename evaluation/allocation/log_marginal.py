@@ -57,8 +57,9 @@ def log_marginal(
         Particles of each of the independent runs, whose spread is the standard error; for "vb"
         `n_repeats` starts. By default 1000 particles, 4 of "annealed".
     n_sweeps : int
-        For "annealed": steps of the path, each a sweep of all tokens of each particle. Where runs
-        are nats apart, more sweeps are worth more than more particles or repeats.
+        For "annealed": steps of a path from a mode, each a sweep of all tokens of each particle;
+        twice or eight times as many from the prior's mean (`annealed`). Where runs are nats apart,
+        more sweeps are worth more than more particles or repeats.
     n_modes : int
         For "annealed": modes of the posterior that are looked at, those where the best searches
         end, and that are crossed with each other, first in two lines; from the best of them paths

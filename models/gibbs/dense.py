@@ -56,7 +56,7 @@ def sum_of(p: NDArray[np.float32]) -> np.float32:
 
 @kernel
 def _fetch_row(rows: Ints32, row: int, width: int) -> None:
-    """Fetch a row of `width` counts into the cache. `rows` are flat."""
+    """Fetch a row of `width` counts into the cache, or all but its last ones. `rows` are flat."""
     for place in range(row * width, (row + 1) * width, LANES):
         prefetch(rows, place)
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from benchmarks.league import cells, page, tables
-from benchmarks.league.__main__ import main
+from benchmarks.league.__main__ import main, show
 from benchmarks.league.cells import Cell, fill
 from benchmarks.league.corpora import Parts, halves
 from benchmarks.league.tables import Entry, Row, Table, store, stored, table_of
@@ -52,6 +52,7 @@ def test_a_league_is_filled_once_and_its_page_says_who_is_best(parts, tmp_path):
         argv = ["league", "--output", str(tmp_path), "--show", str(tmp_path / "docs" / "page.md")]
         with mock.patch.object(sys, "argv", argv):
             main()
+            main()  # the tables are in the folder of cells now
         table = table_of(tmp_path / "made-up" / "3")
     text = (tmp_path / "docs" / "page.md").read_text("utf-8")
     assert stored(tmp_path / "docs" / "page" / "made-up-3.json") == table
@@ -59,7 +60,7 @@ def test_a_league_is_filled_once_and_its_page_says_who_is_best(parts, tmp_path):
     assert content["figures"]["nats a word"]["value"] > 0
     command = "--corpora made-up --topics 3 --seeds 1 2 3\n"
     assert f"    python -m benchmarks.league --output DIR {command}" in text
-    assert "page, of 6 models." in text
+    assert "page, of 6 models, those" in text
     line = next(line for line in text.splitlines() if line.startswith("| made-up "))
     sizes = [each.strip() for each in line.split("|")[2:-1]]
     assert sizes == ["30", f"{parts.train.sum():,}", "12", "60", "3", "1, 2, 3"]
@@ -92,6 +93,11 @@ def test_a_folder_without_figures_has_no_page(tmp_path):
     ):
         main()
     assert not (tmp_path / "page.md").exists()
+
+
+def test_a_page_without_a_suffix_is_refused(tmp_path):
+    with pytest.raises(SystemExit, match="name a file, such as"):
+        show(tmp_path, tmp_path / "page")
 
 
 def test_halves_share_no_document_and_keep_words_of_training_documents():
@@ -127,7 +133,9 @@ def test_tables_that_lack_trainers_count_in_no_correlation():
     values = {"a": (1.0, 3.0), "b": (2.0, 2.0), "c": (3.0, 1.0), "d": (4.0, 0.0)}
     lacking = {name: (loss, -purity) for name, (loss, purity) in values.items() if name != "d"}
     with mock.patch.object(page, "TRAINERS", list(values)):
-        text = page._correlations([table(3, values), table(5, lacking)])
+        alone = table(7, {"e": (1.0, 1.0)})
+        text = page.page([table(3, values), table(5, lacking), alone])
+    assert "K = 7" not in text
     assert re.search(r"\| purity +\| 1 +\| +\+1\.00 \|", text)
 
 

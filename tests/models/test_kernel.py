@@ -5,13 +5,14 @@ import sys
 import time
 from threading import Thread
 
+import numba
 import numpy as np
 import pytest
-from numba.core import event
+from numba.core import config, event
 from numba.core.compiler_lock import global_compiler_lock
 from scipy import sparse
 
-from models.kernel import kernel, read_only, seconds_compiling, working_clock
+from models.kernel import kernel, prefetch, read_only, seconds_compiling, working_clock
 from models.variational.inference import documents_of, infer_doc_topic, infer_documents
 
 
@@ -104,6 +105,7 @@ def test_compiling_is_timed():
 
 IN_ANOTHER_PROCESS = """
 import hashlib
+import numba
 import numpy as np
 from evaluation import log_likelihood
 from models import OnlineLDA
@@ -121,3 +123,19 @@ def test_what_compiles_kernels_has_the_bits_of_what_loads_them(tmp_path):
     command = [sys.executable, "-c", IN_ANOTHER_PROCESS]
     first, second = (subprocess.check_output(command, env=environment) for _ in range(2))
     assert first == second
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="without compilation nothing is fetched")
+def test_a_line_is_fetched_and_nothing_else_happens():
+    @numba.njit
+    def total_of(values, ahead):
+        total = 0.0
+        for n in range(len(values)):
+            prefetch(values, n + ahead)
+            total += values[n]
+        return total
+
+    values = np.arange(5.0)
+    assert [total_of(values, ahead) for ahead in (0, 4, 10**9)] == [10.0] * 3
+    assert "@llvm.prefetch" in next(iter(total_of.inspect_llvm().values()))
+    assert prefetch(values, 0) is None  # in plain Python

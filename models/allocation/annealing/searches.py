@@ -53,7 +53,7 @@ QUICK_EACH = 4  # Quick searches for each slow one
 LONG = 8.0  # Steps of the long population, of those of a path
 N_LONG = 4  # Long populations, where one does not tell
 FAR = 10.0  # nats
-LONG_SHARE = 4  # Slow searches for each of its particles, at least two: as much work, from 8 on
+LONG_SHARE = 4  # Slow searches for each of its particles, at least two
 LOOSE = 2.0  # nats that modes, as they are looked at meanwhile, may be further below the best one
 EVEN = 1.0  # nats: standard deviation of slow searches below which the path from the prior will do
 FEWEST = 4  # Slow searches from which on that is told
@@ -110,13 +110,14 @@ class Searches:
     def has_more_than(self, modes: list[Mode]) -> bool:
         """Whether long populations estimate more than all these modes together.
 
-        One is enough where it estimates more, or less by `FAR`. Else it may be too low by chance,
-        as most are where they vary by nats: then the mean of `N_LONG` tells.
+        One is enough where it estimates more by a nat, or less by `FAR`. Else it may be too low by
+        chance, as most are where they vary by nats: then the mean of `N_LONG` tells.
         """
         together = np.logaddexp.reduce([mode.log_marginal for mode in modes])
         levels = [self.long(0)]
         if together - FAR < levels[0] <= together + EVEN:
-            levels += results_of(lambda n: self.long(1 + n), N_LONG - 1, self.n_threads)
+            n_threads = min(self.n_threads, self.n_modes)
+            levels += results_of(lambda n: self.long(1 + n), N_LONG - 1, n_threads)
         level = float(np.logaddexp.reduce(levels)) - math.log(len(levels))
         return bool(level > together + EVEN)
 
@@ -212,7 +213,8 @@ def searches_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
     of_search = population_bytes(plan, N_FIRST)
     of_mode = 24 * plan.n_state + 4 * (3 * N_CHAINS + QUICK_EACH + 4) * plan.observed.n_tokens
     of_long = population_bytes(plan, _n_long(n_modes)) if n_modes else 0
-    at_once = max(min(n_threads, n_modes) * of_search, min(n_threads, N_LONG - 1) * of_long)
+    n_threads = min(n_threads, n_modes)
+    at_once = max(n_threads * of_search, min(n_threads, N_LONG - 1) * of_long)
     return at_once + n_modes * of_mode
 
 
