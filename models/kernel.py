@@ -60,9 +60,10 @@ def _template_of_types(template_of: Callable[..., Any], args: Any, kws: Any) -> 
 
 
 def prefetch(array: np.ndarray, index: int) -> None:
-    """In a kernel, have the processor fetch the cache line at `array[index]`, which is read soon.
+    """Have the processor fetch the cache line at `array[index]`, which a kernel reads soon.
 
-    `array` has one axis, without gaps. An index beyond its end does no harm.
+    `array` has one axis, without gaps. An index beyond its end does no harm. In plain Python it
+    does nothing.
     """
 
 
