@@ -113,10 +113,10 @@ def test_runs_from_modes_agree_where_those_from_the_prior_do_not():
 
 def test_where_searches_agree_runs_take_their_path_from_the_prior():
     model, settings = AllocationModel.lda(8, 8, 4, 0.5, 0.1), {"n_repeats": 4, "random_state": 1}
-    X = np.kron(np.eye(4, dtype=int), np.full((2, 2), 6))  # with modes beyond number
+    X = np.kron(np.eye(4, dtype=int), np.full((2, 2), 2))  # with modes beyond number
     found, of_prior = (
         log_marginal(model, X, "annealed", n_modes=n, n_sweeps=n_sweeps, **settings)
-        for n, n_sweeps in ((8, 150), (0, round(searches.SLOW * 150)))
+        for n, n_sweeps in ((8, 300), (0, round(searches.SLOW * 300)))
     )
     assert len(found.searches) == 8
     assert found.searches.std(ddof=1) < searches.EVEN
