@@ -3,6 +3,7 @@
     python -m benchmarks.likelihood_at_size --model FILE [--documents 50] [--repeats 3]
     python -m benchmarks.likelihood_at_size --model FILE --only long       # to 0.1 nats
     python -m benchmarks.likelihood_at_size --model FILE --only certificate
+    python -m benchmarks.likelihood_at_size --model FILE --only steps
 
 The model is learned from the reference counts by 60 sweeps of GibbsLDA (alpha 0.02, eta 0.01), and
 stored in FILE, from which the next run reads it. Documents are test articles in random order, one
@@ -28,13 +29,24 @@ from benchmarks.reference_counts import reference_counts
 from evaluation import certify
 from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.annealed import annealed
-from evaluation.lda.annealing_from_mean import annealing_from_mean
+from evaluation.lda.annealing_from_mean import (
+    ListedDocument,
+    annealing_from_mean,
+    listed_document,
+    log_from_infinity,
+    log_step,
+    path_for,
+    start_at_mean,
+    sweep_listed,
+)
 from evaluation.lda.left_to_right_sequential import left_to_right_sequential
 from models import GibbsLDA, LDATopics, SavedModel, load_model, save_model
+from models.kernel import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from evaluation.arrays import Floats, Rng
     from evaluation.estimate import LikelihoodEstimate
 
 N_TOPICS = 1000
@@ -46,6 +58,7 @@ SIZES: tuple[tuple[str, Callable[..., LikelihoodEstimate], dict[str, int]], ...]
     ("annealing-from-mean", annealing_from_mean, {"n_samples": 10, "n_temperatures": 1000}),
     ("annealing-from-mean", annealing_from_mean, {"n_samples": 10, "n_temperatures": 4000}),
 )
+N_STEPS, N_CHAINS = 1000, 40
 LONG = ("annealing-from-mean", annealing_from_mean, {"n_samples": 32, "n_temperatures": 8000})
 
 
@@ -106,12 +119,45 @@ def priced(
     )
 
 
+@kernel
+def step_logs(document: ListedDocument, path: Floats, n_chains: int, rng: Rng) -> Floats:
+    """Return what each step adds to the log-weights of chains, (n_chains, T)."""
+    alpha, mean = document.alpha, document.mean
+    logs = np.empty((n_chains, len(path)))
+    for i in range(n_chains):
+        chain, log_start = start_at_mean(document, rng)
+        logs[i, 0] = log_start + log_from_infinity(chain.n, alpha, mean, path[0])
+        for s in range(len(path) - 1):
+            for k in range(len(alpha)):
+                chain.total[k] = chain.n[k] + alpha[k] + path[s] * mean[k]
+            sweep_listed(document, 1.0 + path[s], chain, rng)
+            logs[i, s + 1] = log_step(chain.n, alpha, mean, path[s], path[s + 1])
+    return logs
+
+
+def print_steps(model: LDATopics, documents: sparse.csr_array) -> None:
+    """Print variances of a chain and of its steps, and seconds of a chain, by document."""
+    print(f"{'chain':>8} {'sum of its steps':>17} {'seconds':>8}")
+    for i in range(documents.shape[0]):
+        counts = documents[[i]]
+        document, _ = listed_document(model, counts.indices, counts.data)
+        path = path_for(N_STEPS, N_TOKENS, model.alpha)
+        step_logs(document, path[:2], 1, np.random.default_rng(0))  # compile
+        started = time.process_time()
+        logs = step_logs(document, path, N_CHAINS, np.random.default_rng(i))
+        seconds = (time.process_time() - started) / N_CHAINS
+        of_steps = logs.var(axis=0, ddof=1).sum()
+        print(f"{logs.sum(axis=1).var(ddof=1):8.2f} {of_steps:17.2f} {seconds:8.3f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", type=Path, required=True, metavar="FILE")
     parser.add_argument("--documents", type=int, default=50)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", choices=("sizes", "long", "certificate"), default="sizes")
+    parser.add_argument(
+        "--only", choices=("sizes", "long", "certificate", "steps"), default="sizes"
+    )
     arguments = parser.parse_args()
     model = learned(arguments.model)
     documents = long_documents(arguments.documents)
@@ -132,6 +178,9 @@ def main() -> None:
             n_jobs=1,
         )
         print(found)
+        return
+    if arguments.only == "steps":
+        print_steps(model, documents)
         return
     print(
         f"{'estimator':29} {'size':>10} {'seconds':>8} {'variance':>9} {'median':>9} "

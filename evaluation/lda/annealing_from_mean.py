@@ -140,12 +140,12 @@ def log_weights_from_mean(
     alpha, mean = document.alpha, document.mean
     for i in range(n_chains):
         chain, log_weight = start_at_mean(document, rng)
-        log_weight += _log_from_infinity(chain.n, alpha, mean, path[0])
+        log_weight += log_from_infinity(chain.n, alpha, mean, path[0])
         for s in range(len(path) - 1):
             for k in range(len(alpha)):
                 chain.total[k] = chain.n[k] + alpha[k] + path[s] * mean[k]
             sweep_listed(document, 1.0 + path[s], chain, rng)
-            log_weight += _log_step(chain.n, alpha, mean, path[s], path[s + 1])
+            log_weight += log_step(chain.n, alpha, mean, path[s], path[s + 1])
         result[i] = log_weight
     return result
 
@@ -235,7 +235,7 @@ def _topic_of_rest(rest: Floats, u: int, sought: float) -> int:
 
 
 @kernel
-def _log_from_infinity(n: Floats, alpha: Floats, mean: Floats, s: float) -> float:
+def log_from_infinity(n: Floats, alpha: Floats, mean: Floats, s: float) -> float:
     """Return log DM(C; alpha + s m) / ∏_k (m_k / Σm)^C_k."""
     result, n_tokens, prior_sum = 0.0, int(n.sum()), alpha.sum() + s * mean.sum()
     theta_of_one = 1.0 / mean.sum()
@@ -248,7 +248,7 @@ def _log_from_infinity(n: Floats, alpha: Floats, mean: Floats, s: float) -> floa
 
 
 @kernel
-def _log_step(n: Floats, alpha: Floats, mean: Floats, before: float, after: float) -> float:
+def log_step(n: Floats, alpha: Floats, mean: Floats, before: float, after: float) -> float:
     """Return log DM(C; alpha + after m) / DM(C; alpha + before m)."""
     alpha_sum, mean_sum = alpha.sum(), mean.sum()
     result = log_rising(alpha_sum + before * mean_sum, alpha_sum + after * mean_sum, int(n.sum()))

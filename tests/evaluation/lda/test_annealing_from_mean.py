@@ -72,12 +72,12 @@ def test_steps_by_definition(document):
     a, m = document.alpha, document.mean
     for z in STATES[::5]:
         n = np.bincount(z, minlength=3).astype(float)
-        found = from_mean._log_step(n, a, m, 0.7, 0.1)
+        found = from_mean.log_step(n, a, m, 0.7, 0.1)
         likelihood = log_f(z, a + 0.1 * m)
         if likelihood > -math.inf:
             assert found == pytest.approx(likelihood - log_f(z, a + 0.7 * m), abs=1e-12)
-        beyond = from_mean._log_step(n, a, m, 1e9, 0.7)
-        assert from_mean._log_from_infinity(n, a, m, 0.7) == pytest.approx(beyond, abs=1e-6)
+        beyond = from_mean.log_step(n, a, m, 1e9, 0.7)
+        assert from_mean.log_from_infinity(n, a, m, 0.7) == pytest.approx(beyond, abs=1e-6)
 
 
 CASES = {
