@@ -26,8 +26,8 @@ from models.parallel import results_of
 
 N_LINES = 2  # Lines of modes, crossed apart: if both find the best mode, a better one is unlikely
 APART, TOGETHER = 10, 10  # Generations of each line, and then of all modes
-SHORT = 0.1  # Steps of a child's path, of those of a path
-COARSE = 0.06  # Steps by which modes are looked at meanwhile
+SHORT = 0.1  # Steps of a child's path, in units of those of a path
+COARSE = 0.06  # Steps of the path by which a mode is estimated meanwhile, in the same units
 MIN_STEPS = 20  # Steps of either, at least
 CROSSING = 9  # Stream of random numbers
 
@@ -48,22 +48,22 @@ class Crossing:
         lines = []
         for n in range(min(N_LINES, len(ends))):
             some = ends[n::N_LINES]
-            line = self.after(self._looked_at(some), len(some), range(n * APART, (n + 1) * APART))
+            line = self.evolved(self._modes_at(some), len(some), range(n * APART, (n + 1) * APART))
             lines.append(line)
         line = self._each_once([mode for some in lines for mode in some])
         first = N_LINES * APART
-        line = self.after(line, len(ends), range(first, first + TOGETHER))
+        line = self.evolved(line, len(ends), range(first, first + TOGETHER))
         return line, [each[0] for each in lines]
 
-    def after(self, line: list[Mode], n_places: int, generations: range) -> list[Mode]:
-        """Return the line after these generations, at most `n_places` modes, the best first."""
+    def evolved(self, line: list[Mode], n_places: int, generations: range) -> list[Mode]:
+        """Return a line after these generations, at most `n_places` modes, the best first."""
         for generation in generations:
             if len(line) < 2:
                 break
             line = self._each_once(line + self._children(line, n_places, generation), n_places)
         return line
 
-    def _looked_at(self, ends: Sequence[Ints32]) -> list[Mode]:
+    def _modes_at(self, ends: Sequence[Ints32]) -> list[Mode]:
         def found(n: int) -> Mode:
             return settled_mode(self.posterior, ends[n], self._n_coarse, self.seed, n)
 
@@ -71,7 +71,7 @@ class Crossing:
 
     def _each_once(self, modes: list[Mode], at_most: int | None = None) -> list[Mode]:
         rng = np.random.default_rng([self.seed, len(modes), CROSSING])
-        modes = sorted(modes, key=lambda mode: mode.badness)
+        modes = sorted(modes, key=lambda mode: mode.rank_key)
         return distinct(self.posterior, modes, rng, at_most or len(modes), math.inf)[0]
 
     def _children(self, line: list[Mode], n_children: int, generation: int) -> list[Mode]:

@@ -15,11 +15,11 @@ from models.allocation.annealing.posterior import Posterior
 from models.allocation.annealing.relabelling import Relabelling
 from models.arrays import Floats, Ints32
 
-SETTLED = 1.0  # Sweeps until an allocation has settled, of the steps of a path
-AVERAGED = 0.1  # Sweeps that expected counts are the average of
-MAX_KEPT = 16
+SETTLED = 1.0  # Sweeps in which a chain settles, in units of the steps of a path
+AVERAGED = 0.1  # Sweeps over which counts are averaged then, in the same units
+MAX_KEPT = 16  # Modes that runs start from, at most
 WITHIN = 8.0  # nats: modes that are further below the best one are left out
-SAME = 0.05  # Probability of another mode, from which on it is the same one
+SAME = 0.05  # Two modes are the same if one's chains belong to the other with this probability
 PILOT, SETTLING = 1, 6  # Streams of random numbers
 
 
@@ -34,8 +34,8 @@ class Mode:
     log_marginal: float  # by the pilot, of this mode under all labels
 
     @property
-    def badness(self) -> float:
-        """Key that sorts the most probable mode first, and as it is found among equals."""
+    def rank_key(self) -> float:
+        """Key that sorts the most probable mode first; equal ones keep their order."""
         return -self.log_marginal
 
 

@@ -41,16 +41,16 @@ from models.allocation.tables import mixed_radix
 from models.arrays import Floats, Ints, Ints32
 
 N_STRETCHES = 20
-N_CHAINS = 8
+N_CHAINS = 8  # Chains of a pilot
 N_FIRST = 4 * N_CHAINS  # Particles by which the first step is chosen
 STEPS_A_CALL = 50  # Steps between two reports of progress, and between checks for an interrupt
-PILOT_SHARE = 0.25  # Steps of the pilot, of those of a run
-FIRST_VARIANCE = 0.01  # of the log-weights after the first step
-LEAST = -60.0  # x below which the first step never ends
-FIRST_LOG_ODDS = -3.0  # at which the path from a mode begins, at most
-MAX_LOG_ODDS = 35.0  # beyond which a reinforcement is rounded to 1
-NEGLIGIBLE = 0.01  # (1 - ρ) m / α at the step before the last
-LEAST_SHARE = 0.1  # of an even share, that each stretch gets at least
+PILOT_SHARE = 0.25  # Steps of the pilot, in units of those of a run
+FIRST_VARIANCE = 0.01  # Variance of the log-weights after the first step
+LEAST = -60.0  # Smallest x at which the first step may end
+FIRST_LOG_ODDS = -3.0  # Largest x at which the first step of a path from a mode may end
+MAX_LOG_ODDS = 35.0  # Beyond it a reinforcement is rounded to 1
+NEGLIGIBLE = 0.01  # Largest (1 - ρ) m / α at the step before the last
+LEAST_SHARE = 0.1  # Steps that each stretch gets at least, in units of an even share
 
 
 def follow(

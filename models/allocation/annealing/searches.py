@@ -48,17 +48,17 @@ from models.allocation.particles.runs import MAX_MEMORY
 from models.arrays import Floats, Ints32
 from models.parallel import results_of
 
-SLOW, QUICK = 2.0, 0.25  # Steps of a search, of those of a path
+SLOW, QUICK = 2.0, 0.25  # Steps of a search, in units of those of a path
 QUICK_EACH = 4  # Quick searches for each slow one
-LONG = 8.0  # Steps of the long population, of those of a path
-N_LONG = 4  # Long populations, where one does not tell
-FAR = 10.0  # nats that one population is below all modes, from which on it tells
-LONG_SHARE = 4  # Slow searches for each of its particles, at least two
-LOOSE = 2.0  # nats that modes, as they are looked at meanwhile, may be further below the best one
-EVEN = 1.0  # nats: standard deviation of slow searches below which the path from the prior will do
-FEWEST = 4  # Slow searches from which on that is told
-MOST_AVERAGED = 100  # Sweeps that an allocation is summed over, at most
-RESAMPLE_BELOW = 0.5  # Share of particles of a population that are effective
+LONG = 8.0  # Steps of a long population, in units of those of a path
+N_LONG = 4  # Long populations that are averaged where one does not decide
+FAR = 10.0  # One long population decides if it estimates so many nats less than all modes
+LONG_SHARE = 4  # Slow searches for each particle of a long population, which has at least two
+LOOSE = 2.0  # nats: coarse estimates of modes may be so much further below the best than `WITHIN`
+EVEN = 1.0  # nats: slow searches agree if their standard deviation is below it
+FEWEST = 4  # Slow searches, at least, for a standard deviation that tells whether they agree
+MOST_AVERAGED = 100  # Sweeps, at most, over which an allocation is summed
+RESAMPLE_BELOW = 0.5  # Effective share of a population's particles below which it is resampled
 SEARCH, LONGER, AVERAGING = 4, 8, 10  # Streams of random numbers
 
 
@@ -140,7 +140,7 @@ class Searches:
 
         modes = results_of(found, len(wanted), self.n_threads)
         again = dict(zip(map(id, wanted), modes, strict=True))
-        modes.sort(key=lambda mode: mode.badness)
+        modes.sort(key=lambda mode: mode.rank_key)
         n_found = sum(self._is_as_good(again[id(mode)], modes[0]) for mode in of_lines)
         return modes, max(1, n_found)
 

@@ -43,7 +43,7 @@ def test_a_child_has_what_its_parents_found_apart(crossing, monkeypatch):
     for n, each in enumerate([(0, 1, 2, 2), (3, 3, 1, 0)]):
         end = values_of(FOUR_BLOCKS, each)
         parents.append(mode_with(posterior, end, posterior.chain_at(end).counts[0], 20, 0, n))
-    line = crossing.after(parents, 4, range(3))
+    line = crossing.evolved(parents, 4, range(3))
     levels = [mode.log_marginal for mode in line]
     assert levels == sorted(levels, reverse=True)
     assert levels[0] > max(mode.log_marginal for mode in parents) + 10
@@ -68,7 +68,7 @@ def test_a_mode_alone_has_no_children(crossing):
     line, of_lines = crossing.modes([end, end, end, end])
     assert len(line) == 1
     assert len(of_lines) == 2
-    assert crossing.after(line, 4, range(3)) == line
+    assert crossing.evolved(line, 4, range(3)) == line
 
 
 def test_threads_change_no_bit():

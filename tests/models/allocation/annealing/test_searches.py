@@ -176,7 +176,7 @@ def test_crossing_finds_better_modes_whatever_the_threads(monkeypatch):
     one, three = (searched(model, X, 4, n_threads, n_sweeps=80) for n_threads in (1, 3))
     every = [[mode.log_marginal for mode in found.modes()[0]] for found in (one, three)]
     assert every[0] == every[1]
-    monkeypatch.setattr(Crossing, "after", lambda _, line, _n_places, _generations: line)
+    monkeypatch.setattr(Crossing, "evolved", lambda _, line, _n_places, _generations: line)
     before, _ = one.modes()
     assert every[0][0] > before[0].log_marginal + 1.0
 
