@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 
 import benchmarks.league
-from benchmarks.league.cells import Cell, fill
+from benchmarks.league.cells import Cell, LeagueFileError, fill
 from benchmarks.league.corpora import CORPORA
 from benchmarks.league.page import page
 from benchmarks.league.tables import store, stored, table_of
@@ -61,9 +61,17 @@ def show(output: Path, page_path: Path) -> None:
 
 def main() -> None:
     arguments = arguments_of()
-    if arguments.show is not None:
-        show(arguments.output, arguments.show)
-        return
+    try:
+        if arguments.show is not None:
+            show(arguments.output, arguments.show)
+        else:
+            fill_all(arguments)
+    except LeagueFileError as error:
+        sys.exit(str(error))
+
+
+def fill_all(arguments: argparse.Namespace) -> None:
+    """Train and score the cells that are missing, until time is up."""
     began = time.monotonic()
     for corpus in arguments.corpora:
         parts = CORPORA[corpus]()

@@ -17,7 +17,7 @@ from evaluation.figure import Figure, figure_of, groups_of, mean_figure
 from evaluation.topics.labels import accuracy, best_topics, cluster_agreement, label_folds
 from evaluation.topics.word_coherence import word_coherence
 from evaluation.topics.word_diversity import word_diversity
-from models import SavedModel, load_model, save_model
+from models import ModelFormatError, SavedModel, load_model, save_model
 from models.described.topics import DescribedTopics
 
 if TYPE_CHECKING:
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from models.topics import TopicWords
 
 METHOD = "completion"
+SIZES = ("training_documents", "training_tokens", "words", "documents")
+DAMAGE = (ValueError, TypeError, KeyError, AttributeError)  # What content that is no cell raises
+
+
+class LeagueFileError(ValueError):
+    """A file of the league is damaged or incomplete; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ def fill(cell: Cell, parts: Parts, output: Path) -> bool:
         seconds = time.process_time() - began
         header = {"cell": asdict(cell), "seconds": seconds}
         save_model(cell.model(output), SavedModel(topics, parts.words, header))
-    saved = load_model(cell.model(output))
+    saved = read_model(cell.model(output))
     figures = figures_of(saved.topics, parts)
     content = {
         **asdict(cell),
@@ -115,14 +121,39 @@ def _stored(figure: Figure) -> dict[str, Any]:
     return {**asdict(figure), "replicates": replicates}
 
 
-def loaded(content: dict[str, Any]) -> dict[str, Figure]:
-    """Return the figures of a cell's file."""
-    return {
-        name: Figure(
-            **{
-                **each,
-                "replicates": None if each["replicates"] is None else np.array(each["replicates"]),
-            }
-        )
-        for name, each in content["figures"].items()
-    }
+def read_cell(path: Path) -> dict[str, Any]:
+    """Return the content of a cell's file, with a `Figure` for each measure.
+
+    Raises LeagueFileError if it is damaged, lacks something, or is not the cell of its name.
+    """
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        corpus, trainer = content["corpus"], content["trainer"]
+        cell = Cell(corpus, int(content["n_topics"]), trainer, int(content["seed"]))
+        if cell.trainer not in TRAINERS or cell.figures(path.parents[2]) != path:
+            raise ValueError(f"it is of {cell}")
+        figures = {name: _figure(each) for name, each in content["figures"].items()}
+        sizes = {name: int(content[name]) for name in SIZES}
+        seconds = float(content["cpu_seconds"])
+        return {**asdict(cell), "cpu_seconds": seconds, **sizes, "figures": figures}
+    except DAMAGE as error:
+        raise LeagueFileError(
+            f"{path}: damaged, or no cell of the league ({type(error).__name__}: {error}): delete "
+            "it, and give the same command without --show to make it again"
+        ) from error
+
+
+def _figure(stored: dict[str, Any]) -> Figure:
+    replicates = None if stored["replicates"] is None else np.array(stored["replicates"])
+    return Figure(**{**stored, "value": float(stored["value"]), "replicates": replicates})
+
+
+def read_model(path: Path) -> SavedModel:
+    """Return the model of a cell. Raises LeagueFileError if it is missing or damaged."""
+    try:
+        return load_model(path)
+    except (ModelFormatError, OSError) as error:
+        raise LeagueFileError(
+            f"{error}: delete {path} and the .json beside it, and give the same command without "
+            "--show to train it again"
+        ) from error

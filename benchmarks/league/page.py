@@ -8,7 +8,8 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.lda_trainers.table import markdown
-from benchmarks.league.tables import LOWER, SIZES, STABILITY
+from benchmarks.league.cells import SIZES
+from benchmarks.league.tables import LOWER, STABILITY
 from benchmarks.league.trainers import TRAINERS
 
 if TYPE_CHECKING:

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.league.cells import Cell, loaded
+from benchmarks.league.cells import DAMAGE, SIZES, LeagueFileError, read_cell, read_model
 from benchmarks.league.trainers import TRAINERS
 from corpora.files import atomic_write_text
 from evaluation.figure import Figure, holm, mean_over_seeds
 from evaluation.topics.agreement import model_agreement
-from models import load_model
 from models.described.topics import DescribedTopics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
 LOWER = "nats a word"
@@ -25,7 +24,6 @@ STABILITY = {"cosine": "cosine", "rank_biased_overlap": "rbo", "share": "found a
 NO_ERROR = frozenset({"c_npmi"})
 """Measures whose intervals miss the truth in so few documents: no ±, and nobody is told apart."""
 LEVEL = 0.05
-SIZES = ("training_documents", "training_tokens", "words", "documents")
 
 
 @dataclass(frozen=True)
@@ -72,17 +70,20 @@ class Table:
 def table_of(folder: Path) -> Table:
     """Return the table of a folder of cells, `DIR/CORPUS/K`."""
     corpus, n_topics = folder.parent.name, int(folder.name)
+    cells: dict[str, dict[Path, dict[str, Any]]] = {trainer: {} for trainer in TRAINERS}
+    for path in sorted(folder.glob("*.json")):
+        content = read_cell(path)
+        cells[content["trainer"]][path] = content
     figures: dict[str, dict[str, Figure]] = {}
     about, sizes = {}, {}
-    for trainer in TRAINERS:
-        paths = sorted(folder.glob(f"{trainer}-*.json"))
-        contents = sorted((json.loads(p.read_text()) for p in paths), key=lambda c: int(c["seed"]))
-        if not contents:
+    for trainer, unordered in cells.items():
+        if not unordered:
             continue
-        cells = [Cell(corpus, n_topics, trainer, content["seed"]) for content in contents]
-        figures[trainer] = _figures([each.model(folder.parent.parent) for each in cells], contents)
+        found = dict(sorted(unordered.items(), key=lambda item: int(item[1]["seed"])))
+        contents = list(found.values())
+        figures[trainer] = _figures(found)
         seconds = float(np.mean([content["cpu_seconds"] for content in contents]))
-        about[trainer] = tuple(cell.seed for cell in cells), seconds
+        about[trainer] = tuple(content["seed"] for content in contents), seconds
         sizes = {name: contents[0][name] for name in SIZES}
     rows = {trainer: Row(*about[trainer], {}) for trainer in figures}
     for measure in {measure: None for row in figures.values() for measure in row}:
@@ -95,12 +96,20 @@ def table_of(folder: Path) -> Table:
     return Table(corpus, n_topics, sizes, rows)
 
 
-def _figures(models: Sequence[Path], contents: Sequence[dict[str, Any]]) -> dict[str, Figure]:
+def _figures(cells: Mapping[Path, dict[str, Any]]) -> dict[str, Figure]:
     """Return the mean figures of a trainer's models, and how alike the models are."""
-    figures = [loaded(each) for each in contents]
-    mean = {name: mean_over_seeds([each[name] for each in figures]) for name in figures[0]}
-    if len(models) > 1:
-        among = model_agreement([DescribedTopics.of(load_model(path)) for path in models])
+    figures = [content["figures"] for content in cells.values()]
+    names = dict.fromkeys(name for own in figures for name in own)
+    for path, own in zip(cells, figures, strict=True):
+        if lacking := [name for name in names if name not in own]:
+            raise LeagueFileError(
+                f"{path}: lacks {', '.join(lacking)}, which other seeds have: delete it, and give "
+                "the same command without --show to make it again"
+            )
+    mean = {name: mean_over_seeds([own[name] for own in figures]) for name in names}
+    if len(cells) > 1:
+        models = [read_model(path.with_suffix(".npz")) for path in cells]
+        among = model_agreement([DescribedTopics.of(model) for model in models])
         mean |= {shown: getattr(among, name) for name, shown in STABILITY.items()}
     return mean
 
@@ -130,14 +139,20 @@ def store(table: Table, folder: Path) -> None:
 
 
 def stored(path: Path) -> Table:
-    """Return the table of a file."""
-    content = json.loads(path.read_text())
-    rows = {
-        trainer: Row(
-            tuple(row["seeds"]),
-            row["seconds"],
-            {measure: Entry(**entry) for measure, entry in row["entries"].items()},
-        )
-        for trainer, row in content["rows"].items()
-    }
-    return Table(**{**content, "rows": rows})
+    """Return the table of a file. Raises LeagueFileError if it is damaged."""
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        rows = {
+            trainer: Row(
+                tuple(row["seeds"]),
+                row["seconds"],
+                {measure: Entry(**entry) for measure, entry in row["entries"].items()},
+            )
+            for trainer, row in content["rows"].items()
+        }
+        return Table(**{**content, "rows": rows})
+    except DAMAGE as error:
+        raise LeagueFileError(
+            f"{path}: a damaged table of the league ({type(error).__name__}: {error}): delete it, "
+            "and give the same command with the folder of its cells as --output"
+        ) from error

@@ -100,6 +100,90 @@ def test_a_page_without_a_suffix_is_refused(tmp_path):
         show(tmp_path, tmp_path / "page")
 
 
+@pytest.fixture
+def league(parts, tmp_path):
+    """Two cells of a trainer, and that trainer alone."""
+    trainers = {"sharp": made_up(20.0)}
+    with (
+        mock.patch.object(cells, "TRAINERS", trainers),
+        mock.patch.object(page, "TRAINERS", trainers),
+        mock.patch.object(tables, "TRAINERS", trainers),
+    ):
+        for seed in (1, 2):
+            fill(Cell("made-up", 3, "sharp", seed), parts, tmp_path)
+        yield tmp_path
+
+
+def shown(output):
+    """Return the message with which `--show` ends."""
+    argv = ["league", "--output", str(output), "--show", str(output / "page.md")]
+    with mock.patch.object(sys, "argv", argv), pytest.raises(SystemExit) as ended:
+        main()
+    return str(ended.value)
+
+
+def without(content, name):
+    return {key: each for key, each in content.items() if key != name}
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        (lambda _: "", "JSONDecodeError"),
+        (lambda _: '{"corpus": "made-u', "JSONDecodeError"),
+        (lambda _: "[]", "TypeError"),
+        (lambda content: json.dumps(without(content, "words")), "KeyError: 'words'"),
+        (lambda content: json.dumps(without(content, "figures")), "KeyError: 'figures'"),
+        (lambda content: json.dumps({**content, "figures": {"ari": {}}}), "KeyError"),
+        (lambda content: json.dumps({**content, "figures": {"ari": None}}), "TypeError"),
+        (lambda content: json.dumps({**content, "trainer": "unknown"}), "trainer='unknown'"),
+        (lambda content: json.dumps({**content, "seed": 1}), "seed=1"),
+        (
+            lambda content: json.dumps({**content, "figures": without(content["figures"], "ari")}),
+            "lacks ari",
+        ),
+    ],
+)
+def test_a_broken_cell_is_named_and_can_be_made_again(league, parts, broken, why):
+    path = league / "made-up" / "3" / "sharp-2.json"
+    path.write_text(broken(json.loads(path.read_text())))
+    message = shown(league)
+    assert str(path) in message
+    assert why in message
+    assert "delete it, and give the same command without --show" in message
+    path.unlink()
+    assert fill(Cell("made-up", 3, "sharp", 2), parts, league)
+    show(league, league / "page.md")
+
+
+def test_a_cell_of_no_known_trainer_is_named(league):
+    path = league / "made-up" / "3" / "other-1.json"
+    content = json.loads((path.parent / "sharp-1.json").read_text())
+    path.write_text(json.dumps({**content, "trainer": "other"}))
+    assert "other-1.json: damaged, or no cell of the league" in shown(league)
+
+
+@pytest.mark.parametrize("data", [None, b"PK"])
+def test_a_missing_or_damaged_model_is_named(league, parts, data):
+    path = league / "made-up" / "3" / "sharp-2.npz"
+    path.unlink()
+    if data is not None:
+        path.write_bytes(data)
+    assert f"delete {path} and the .json beside it" in shown(league)
+    if data is not None:
+        path.with_suffix(".json").unlink()
+        with pytest.raises(cells.LeagueFileError, match=r"delete .*npz"):
+            fill(Cell("made-up", 3, "sharp", 2), parts, league)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"corpus": "made-up", "rows": []}'])
+def test_a_damaged_table_is_named(league, text):
+    show(league, league / "page.md")
+    path = league / "page" / "made-up-3.json"
+    path.write_text(text)
+    assert f"{path}: a damaged table of the league" in shown(league)
+
+
 def test_halves_share_no_document_and_keep_words_of_training_documents():
     counts = sparse.csr_array(np.eye(50, 12, dtype=np.int32) + 1)
     counts = sparse.csr_array(sparse.hstack([counts, np.eye(50, 1, dtype=np.int32)]))
@@ -126,7 +210,7 @@ def table(n_topics, values):
         name: Row((1,), 1.0, {page.LOWER: Entry(loss), "purity": Entry(purity, 0.1, True)})
         for name, (loss, purity) in values.items()
     }
-    return Table("made-up", n_topics, dict.fromkeys(tables.SIZES, 9), rows)
+    return Table("made-up", n_topics, dict.fromkeys(cells.SIZES, 9), rows)
 
 
 def test_tables_that_lack_trainers_count_in_no_correlation():
