@@ -60,6 +60,9 @@ class ResampledValue:
         """Reason why there is no standard error; empty if there is one."""
         if not self.n_pairs:
             return "no pair of words occurs"
+        if self.n_blocks < MIN_BLOCKS:
+            blocks = f"{self.n_blocks} block{'' if self.n_blocks == 1 else 's'} of documents"
+            return f"{blocks}, those of an article in one, are too few: it needs {MIN_BLOCKS}"
         if self.n_rare > MAX_RARE_SHARE * self.n_pairs:
             return (
                 f"{self.n_rare:,} of {self.n_pairs:,} pairs of words are together in fewer than "

@@ -79,7 +79,9 @@ def test_no_standard_error_where_words_are_seldom_together():
     for value, reason in (
         (ResampledValue(0.01, 0.001, 1, 45, 100), "1 of 45 pairs of words are together in fewer"),
         (ResampledValue(0.01, 0.006, 0, 45, 100), "few windows bias it by about 0.006"),
-        (ResampledValue(math.nan, math.nan, 0, 45, 1), "there are too few documents"),
+        (ResampledValue(math.nan, math.nan, 0, 45, 1), "1 block of documents, those of an article"),
+        (ResampledValue(0.01, 0.001, 45, 45, 4), "4 blocks of documents, those of an article in"),
+        (ResampledValue(math.nan, math.nan, 0, 45, 5), "there are too few documents"),
         (ResampledValue(0.01, 0.001, 0, 0, 100), "no pair of words occurs"),
     ):
         assert reason in value.why_none
