@@ -89,13 +89,15 @@ def topics_of_arrays(
         key: next((arrays[name] for name in names if name in arrays), None)
         for key, names in NAMES.items()
     }
+    if found["doc_topic"] is None and arrays.get(TOPIC_DOC) is not None:
+        found["doc_topic"] = _numbers(TOPIC_DOC, arrays[TOPIC_DOC]).T
+    for name in ("topic_word", "doc_topic"):
+        found[name] = None if found[name] is None else _numbers(name, found[name])
     doc_topic = found["doc_topic"]
-    if doc_topic is None and arrays.get(TOPIC_DOC) is not None:
-        doc_topic = np.array(arrays[TOPIC_DOC], dtype=np.float64).T
     words = None if found["topics"] is None else _word_lists(found["topics"])
     if found["vocabulary"] is None and vocabulary is not None:
-        shape = np.shape(np.array(found["topic_word"]))
-        is_of_it = shape[-1:] == (len(vocabulary),)
+        weights = found["topic_word"]
+        is_of_it = weights is not None and weights.shape[-1] == len(vocabulary)
         found["vocabulary"] = vocabulary if is_of_it or words is None else None
     ids = None if found["doc_ids"] is None else list(map(str, found["doc_ids"]))
     if found["topic_word"] is None or found["vocabulary"] is None:
@@ -105,9 +107,17 @@ def topics_of_arrays(
                 "or topics, lists of words; found " + ", ".join(arrays)
             )
         return DescribedTopics.from_words(words, doc_topic, ids)
-    weights = without_logs(np.array(found["topic_word"], dtype=np.float64, ndmin=2))
+    weights = without_logs(found["topic_word"])
     named = list(map(str, found["vocabulary"]))
     return DescribedTopics.from_weights(weights, named, doc_topic, ids, found["alpha"], words)
+
+
+def _numbers(name: str, content: Any) -> Floats:
+    """Return a table of numbers. Raises ValueError, with its name, if it is none."""
+    try:
+        return np.array(content, dtype=np.float64, ndmin=2)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name} must be numbers, in rows of the same length: {error}") from error
 
 
 def _word_lists(content: Any) -> list[list[str]]:

@@ -64,7 +64,9 @@ class DescribedTopics:
             self.alpha.shape != (n_topics,)
             or not (np.isfinite(self.alpha) & (self.alpha > 0)).all()
         ):
-            raise ValueError(f"alpha must be {n_topics} positive numbers, one a topic")
+            raise ValueError(
+                f"alpha must be {n_topics} positive numbers, one a topic, found {self.alpha}"
+            )
 
     def _check_documents(self, n_topics: int) -> None:
         if self.doc_topic is None:
@@ -110,7 +112,8 @@ class DescribedTopics:
             raise ValueError("topic_word must hold finite weights")
         prior = None
         if alpha is not None:
-            prior = np.broadcast_to(np.array(alpha, dtype=np.float64), (len(weights),)).copy()
+            prior = np.array(alpha, dtype=np.float64)
+            prior = np.full(len(weights), prior) if prior.ndim == 0 else prior
         return cls(
             heaviest_words(weights, named) if words is None else _as_tuples(words),
             named,
