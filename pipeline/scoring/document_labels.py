@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from corpora import Article, ArticleStore, article_of
+from corpora.formats.lines import shown
 from corpora.inputs.rows import is_of_wikipedia
 from models.described.document_shares import only_number_rows
 from models.described.tables import Table, place_of
@@ -67,14 +68,24 @@ def labels_of(
         labels = _of_file(settings.labels, names, has_pages=_has_pages(store))
     else:
         labels = _of_column(settings.labels, documents, store)
-    if len({label for label in labels if label is not None}) < 2:
-        known = sum(label is not None for label in labels)
-        raise UsageError(
-            f"--labels {settings.labels}: {known:,} of {len(labels):,} scored documents have a "
-            "label, and fewer than two labels are different: do its ids fit the documents, as "
-            f"{documents.corpus.doc_ids[0]}?"
-        )
+    _check_differ(settings.labels, labels, names[0][-1])
     return labels
+
+
+def _check_differ(source: str, labels: Sequence[str | None], an_id: str) -> None:
+    """Raise UsageError unless two of the labels are different; `an_id` is that of a document."""
+    known = [label for label in labels if label is not None]
+    if len(set(known)) > 1:
+        return
+    if not known:
+        raise UsageError(
+            f"--labels {source}: none of the {len(labels):,} scored documents has a label: do its "
+            f"ids fit the documents', such as {an_id}?"
+        )
+    raise UsageError(
+        f"--labels {source}: {len(known):,} of {len(labels):,} scored documents have a label, all "
+        f"{shown(known[0])}: give two labels or more"
+    )
 
 
 def _has_pages(store: ArticleStore | None) -> bool:
