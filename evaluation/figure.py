@@ -35,7 +35,7 @@ MAX_SKEWNESS = 1.0
 MIN_MODELS = 5
 """Fewest models of which a share of topics has an error: of fewer, all or none are often found."""
 MIN_TOPICS = 10
-"""Fewest topics whose diversity, or a share of them, has an error."""
+"""Fewest topics whose diversity or exclusivity, or a share of them, has an error."""
 ROUNDING = 1e-12  # Differences and errors up to which figures are equal
 
 
@@ -226,6 +226,17 @@ def mean_figure(values: Floats, over: str = "topics", why: str = "no topic has a
         return Figure.none(why)
     error = float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else math.nan
     return Figure(float(known.mean()), error, max(1, len(known) - 1), over)
+
+
+def of_topics(figure: Figure, n_topics: int) -> Figure:
+    """Return a figure of topics, without its error if they are fewer than `MIN_TOPICS`.
+
+    Topics are compared with each other, and so are no independent draws: the fewer, the less.
+    """
+    if n_topics >= MIN_TOPICS or not figure.is_known:
+        return figure
+    why = f"topics are too few: {n_topics}, it needs {MIN_TOPICS}"
+    return Figure(figure.value, over="topics", why=why)
 
 
 def share_of_models(

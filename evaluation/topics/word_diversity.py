@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from evaluation.arrays import Bools, Floats, Ints
-from evaluation.figure import MIN_TOPICS, Figure, bounded
+from evaluation.figure import MIN_TOPICS, Figure, bounded, of_topics
 from models.checks import check_whole
 
 N_HALVES = 64
@@ -39,8 +39,7 @@ def word_diversity(words: Sequence[Sequence[str]], n_words: int = 25) -> Figure:
     has.data[:] = 1  # also of a word that a topic has twice
     value, variance = (each[0] for each in _shares(np.ones((1, len(tops)), bool), has, sizes))
     if len(tops) < MIN_TOPICS:
-        why = f"topics are too few: {len(tops)}, it needs {MIN_TOPICS}"
-        return Figure(float(value), over="topics", why=why)
+        return of_topics(Figure(float(value)), len(tops))
     error = float(np.sqrt(variance * _true_share(has, sizes)))
     return bounded(Figure(float(value), error, len(tops) - 1, "topics"))
 

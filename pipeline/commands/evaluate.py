@@ -37,7 +37,9 @@ def run(arguments: Arguments) -> Outcome:
     settings = resolve(EvaluateSettings, "evaluate", vars(arguments))
     documents = settings.documents or settings.counts or settings.articles
     on = f" on {documents}" if documents else ""
-    logger.info("held-out likelihood of %s%s", ", ".join(arguments.model_names), on)
+    what = settings.measures or "held-out likelihood"
+    what = "all measures" if what == "all" else what
+    logger.info("%s of %s%s", what, ", ".join(arguments.model_names), on)
     if settings.measures:
         from pipeline.scoring.measures_result import evaluate_measures
         from pipeline.scoring.measures_table import print_measures

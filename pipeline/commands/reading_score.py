@@ -27,7 +27,8 @@ def add(commands: Any) -> None:
 
 def run(arguments: Arguments) -> Outcome:
     """Score the answers."""
-    logger.info("answers in %d files", len(arguments.answers))
+    n_files = len(arguments.answers)
+    logger.info("answers in %d file%s", n_files, "" if n_files == 1 else "s")
     from pipeline.reading.score_test import reading_score
     from pipeline.reading.scores_table import print_scores
 

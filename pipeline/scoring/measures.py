@@ -13,7 +13,7 @@ import numpy as np
 
 from corpora import Corpus
 from evaluation.arrays import Ints
-from evaluation.figure import Figure, groups_of, mean_figure, mean_over_seeds
+from evaluation.figure import Figure, groups_of, mean_figure, mean_over_seeds, of_topics
 from evaluation.topics.agreement import model_agreement
 from evaluation.topics.distance import normalised_rows
 from evaluation.topics.quality import exclusivity
@@ -273,7 +273,7 @@ def _exclusivity(topics: DescribedTopics, n_words: int) -> Figure:
     rows = TopicWords(normalised_rows(topics.topic_word, "topic_word"))
     has_weight = rows.topic_word.any(axis=1)
     values = np.where(has_weight, exclusivity(rows, n_words), np.nan)
-    return mean_figure(values, why="no topic has a weight")
+    return of_topics(mean_figure(values, why="no topic has a weight"), int(has_weight.sum()))
 
 
 def _stability(rows: Sequence[Judged], n_words: int) -> dict[str, dict[str, Figure]]:

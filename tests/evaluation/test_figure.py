@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from evaluation.figure import (
+    MIN_TOPICS,
     Figure,
     bounded,
     figure_of,
@@ -15,6 +16,7 @@ from evaluation.figure import (
     jackknife,
     mean_figure,
     mean_over_seeds,
+    of_topics,
 )
 
 
@@ -150,3 +152,13 @@ def test_holms_method_stops_at_the_first_that_is_not_rejected():
     assert holm([0.01, 0.04, 0.02], 0.05) == [True, True, True]
     assert holm([0.001, 0.04, 0.03], 0.05) == [True, False, False]
     assert holm([None, 0.001, np.nan], 0.05) == [False, True, False]
+
+
+def test_figures_of_few_topics_have_no_error():
+    figure = Figure(0.5, 0.1, 8, "topics")
+    assert of_topics(figure, MIN_TOPICS) is figure
+    found = of_topics(figure, MIN_TOPICS - 1)
+    assert found.value == 0.5
+    assert np.isnan(found.standard_error)
+    assert "topics are too few: 9, it needs 10" in found.reason
+    assert of_topics(Figure.none("no weights"), 2).why == "no weights"

@@ -1,6 +1,7 @@
 """`evaluate --measures`: models of any program in one table."""
 
 import json
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ from corpora import Corpus, CorpusFormatError
 from evaluation import coherence, exclusivity
 from models import load_model
 from models.topics import TopicWords
-from pipeline.scoring.document_labels import _of_file
+from pipeline.errors import UsageError
+from pipeline.scoring.document_labels import _of_file, labels_of
 from pipeline.scoring.measures_result import within_bounds
+from pipeline.settings import EvaluateSettings
 from tests.pipeline.scoring.support import load_documents
 from tests.pipeline.support import call
 
@@ -87,6 +90,7 @@ def test_one_table_of_models_of_all_kinds(judged):
     assert "no certainty" in perfect["why"]
     assert result["labelled_documents"] == 60
     text = call("evaluate", *names, *asked, *DOCUMENTS, cwd=judged).succeeded().out
+    assert weights["exclusivity"]["standard_error"] is None  # of three topics
     assert "words.csv has no nats a word, exclusivity: word lists have no weights" in text
     assert "best: truth.npz" in text
 
@@ -158,6 +162,22 @@ def test_labels_of_few_documents_choose_the_documents(judged):
     assert "two labels" in error
 
 
+def test_labels_that_are_all_the_same_or_of_other_documents_say_so(judged):
+    ids = [line.split(",")[0] for line in (judged / "labels.csv").read_text().splitlines()[1:]]
+    for name, rows, message in (
+        ("same", [f"{each},one" for each in ids], "60 of 60 scored documents have a label, all"),
+        ("others", [f"{each}x,one" for each in ids], "none of the 60 scored documents has a"),
+    ):
+        (judged / f"{name}.csv").write_text("\n".join(["id,label", *rows]))
+        asked = ("--measures", "labels", "--labels", f"{name}.csv")
+        error = call("evaluate", "model.npz", *asked, *DOCUMENTS, cwd=judged).failed(2)
+        assert message in error
+        assert ("do its ids fit" in error) == (name == "others")
+    settings = EvaluateSettings(labels=str(judged / "others.csv"))
+    with pytest.raises(UsageError, match=r"such as mine\?"):  # the id that the user gave
+        labels_of(settings, mock.Mock(), None, [("en:-7", "-7", "mine")])
+
+
 def test_labels_by_number_are_those_of_pages_in_their_order(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("id,label\n1,a\n2,b\n3,\n")
@@ -179,6 +199,11 @@ def test_why_coherence_has_no_error_is_said(judged):
     assert found["value"] is not None
     assert found["standard_error"] is found["low"] is None
     assert "pairs of words are together in fewer than 5 of 12 blocks" in found["why"]
+    (judged / "four.jsonl").write_text("".join(lines[:4]))
+    few = ("evaluate", "model.npz", "--counts", "four.jsonl", "--threads", 1, "--json")
+    result = call(*few, "--measures", "coherence", cwd=judged).succeeded()
+    assert result.err.startswith("coherence of model.npz")  # and not the likelihood
+    assert "4 blocks of documents" in figures(result.result, "model.npz")["c_npmi"]["why"]
     text = call(*asked, cwd=judged).succeeded().out
     assert f"model.npz has no standard error of c_npmi: {found['why']}" in text
 
@@ -208,7 +233,7 @@ def test_intervals_have_possible_values_alone(measure, interval, expected):
         (("--measures", "all", "--certify"), 2, "--certify is of the likelihood alone"),
         (("--measures", "all", "--words", 1), 2, "--words must be at least 2"),
         (("--measures", "coherence", "--words", 51), 2, "--words must be at most 50"),
-        (("--measures", "all", "--labels", "docs.jsonl"), 2, "do its ids fit the documents"),
+        (("--measures", "all", "--labels", "docs.jsonl"), 2, "do its ids fit the documents'"),
     ],
 )
 def test_refusals(judged, argv, code, message):
