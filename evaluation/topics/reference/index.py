@@ -23,7 +23,7 @@ from corpora.tokens.running_words import UNKNOWN
 from evaluation.arrays import Ints, Ints32
 from evaluation.topics.cooccurrence import BlockCounts, WindowCounter, check_windows, parts_of
 from evaluation.topics.reference.build import CHECK_BYTES, check_of
-from evaluation.topics.reference.index_file import Sections
+from evaluation.topics.reference.index_file import Sections, changed
 from evaluation.topics.reference.postings import Bytes, decode_numbers, fill_stretch, take_words
 from models.kernel import read_only
 
@@ -116,10 +116,8 @@ class ReferenceIndex:
         data = self._postings[self._word_start[w] : self._word_start[w + 1]]
         expected = self._checks[CHECK_BYTES * w : CHECK_BYTES * (w + 1)].tobytes()
         if check_of(data) != expected:
-            raise CorpusFormatError(
-                f"{self.path} was changed: the SHA-256 of the positions of "
-                f"{self.vocabulary[w]!r} does not fit"
-            )
+            word = self.vocabulary[w]
+            raise changed(self.path, f"the SHA-256 of the positions of {word!r} does not fit")
         return data
 
     def check(self) -> None:

@@ -59,6 +59,13 @@ class SectionWriter:
         self._stream.write(START.pack(MAGIC, self._offset, len(data), digest))
 
 
+def changed(path: Path, why: str) -> CorpusFormatError:
+    """Return the error of an index that was cut off or changed, which says what to do."""
+    return CorpusFormatError(
+        f"{path} was changed: {why}; `python -m pipeline index` with --force makes it again"
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Sections:
     """A file that was opened: its header is checked, its sections are when they are read."""
@@ -85,13 +92,11 @@ class Sections:
         _, offset, n_bytes, digest = START.unpack(start)
         size = path.stat().st_size
         if offset + n_bytes != size:
-            raise CorpusFormatError(
-                f"{path} was changed: expected {offset + n_bytes:,} bytes, found {size:,}"
-            )
+            raise changed(path, f"expected {offset + n_bytes:,} bytes, found {size:,}")
         data = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
         raw = data[offset:].tobytes()
         if hashlib.sha256(raw).digest() != digest:
-            raise CorpusFormatError(f"{path} was changed: the SHA-256 of its header does not fit")
+            raise changed(path, "the SHA-256 of its header does not fit")
         try:
             header: dict[str, Any] = json.loads(raw)
             found, version = header["format"], int(header["version"])
@@ -120,7 +125,5 @@ class Sections:
             raise CorpusFormatError(f"{self.path} is not an index: {name} lies outside of it")
         data = self._data[offset : offset + n_bytes]
         if digest is not None and hashlib.sha256(data.data).hexdigest() != digest:
-            raise CorpusFormatError(
-                f"{self.path} was changed: the SHA-256 of its {name} does not fit"
-            )
+            raise changed(self.path, f"the SHA-256 of its {name} does not fit")
         return data
