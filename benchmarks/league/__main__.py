@@ -17,6 +17,7 @@ from benchmarks.league.trainers import TRAINERS
 from corpora.files import atomic_write_text
 
 OUTPUT = Path("build/benchmarks/league")
+NEEDED = "--corpora and --trainers name those that are here; what is made is kept"
 
 
 def arguments_of() -> argparse.Namespace:
@@ -68,6 +69,13 @@ def main() -> None:
             fill_all(arguments)
     except LeagueFileError as error:
         sys.exit(str(error))
+    except FileNotFoundError as error:
+        sys.exit(
+            f"{error.filename}: no such file: set WIKITOPICS_SHARED to the folder that holds data, "
+            f"or leave that corpus out: {NEEDED}"
+        )
+    except ImportError as error:
+        sys.exit(f"{error}: `pip install 'wikitopics[peers]'`, or leave that out: {NEEDED}")
 
 
 def fill_all(arguments: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from scipy import sparse
 from benchmarks.league import cells, page, tables
 from benchmarks.league.__main__ import main, show
 from benchmarks.league.cells import Cell, fill
-from benchmarks.league.corpora import Parts, halves
+from benchmarks.league.corpora import CORPORA, Parts, halves
 from benchmarks.league.tables import Entry, Row, Table, store, stored, table_of
 from models import LDATopics
 
@@ -93,6 +93,23 @@ def test_a_folder_without_figures_has_no_page(tmp_path):
     ):
         main()
     assert not (tmp_path / "page.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (FileNotFoundError(2, "No such file", "kos.gz"), r"kos\.gz: no such file.*--corpora"),
+        (ImportError("No module named 'peer'"), r"'peer': `pip install .*--trainers"),
+    ],
+)
+def test_a_corpus_or_a_peer_that_is_not_here_is_named(tmp_path, error, message):
+    argv = ["league", "--output", str(tmp_path), "--corpora", "kos"]
+    with (
+        mock.patch.object(sys, "argv", argv),
+        mock.patch.dict(CORPORA, kos=mock.Mock(side_effect=error)),
+        pytest.raises(SystemExit, match=message),
+    ):
+        main()
 
 
 def test_a_page_without_a_suffix_is_refused(tmp_path):
