@@ -80,6 +80,7 @@ def test_a_league_is_filled_once_and_its_page_says_who_is_best(parts, tmp_path):
     ]
     columns = dict(zip(of_columns[0], zip(*of_columns[1:], strict=True), strict=True))
     assert all(re.fullmatch(r"-?\d\.\d{3}", each) for each in columns["c_npmi"])
+    assert not any("±" in each for each in columns["exclusivity"])  # of three topics
     assert "±" in columns["purity"][0]
     assert any("**" in each for each in columns["purity"])
     assert not any("±" in each or "**" in each for each in columns["found again"])  # of three seeds
