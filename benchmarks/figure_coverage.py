@@ -20,7 +20,7 @@ from scipy import sparse
 
 from benchmarks.lda_trainers.table import markdown
 from corpora import Corpus
-from evaluation.figure import Figure, figure_of, groups_of, mean_figure, mean_over_seeds
+from evaluation.figure import Figure, figure_of, groups_of, mean_over_seeds
 from evaluation.topics.agreement import model_agreement
 from evaluation.topics.labels import (
     accuracy,
@@ -29,7 +29,7 @@ from evaluation.topics.labels import (
     right_predictions,
     table_agreement,
 )
-from evaluation.topics.quality import exclusivity
+from evaluation.topics.quality import exclusivity_figure
 from evaluation.topics.word_coherence import word_coherence
 from evaluation.topics.word_diversity import word_diversity
 from models.described.topics import DescribedTopics
@@ -198,7 +198,7 @@ def of_topics(n_topics: int) -> Case:
         words = [[str(w) for w in np.argsort(-row)[:25]] for row in topics]
         return {
             "diversity": word_diversity(words),
-            "exclusivity": mean_figure(exclusivity(TopicWords(topics))),
+            "exclusivity": exclusivity_figure(TopicWords(topics)),
         }
 
     return draw, mean_of(draw, 500)
@@ -236,7 +236,7 @@ def cases() -> dict[str, Callable[[], Case]]:
         found[f"coherence, {n} documents"] = partial(of_coherence, pool, n)
         found[f"labels, {n} documents"] = partial(of_labels, pool, n)
     found |= {f"accuracy, {n} documents": partial(of_accuracy, n) for n in (200, 1000)}
-    found |= {f"topics, {n} topics": partial(of_topics, n) for n in (20, 100)}
+    found |= {f"topics, {n} topics": partial(of_topics, n) for n in (10, 20, 100)}
     for n, k in ((3, 5), (4, 5), (5, 5), (10, 5), (5, 10), (10, 10)):
         found[f"stability, {n} models of {k} topics"] = partial(of_models, n, k)
     for n, k in ((4, 5), (10, 5), (10, 10)):

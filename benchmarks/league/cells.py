@@ -12,9 +12,10 @@ import numpy as np
 from benchmarks.league.trainers import TRAINERS
 from corpora import Corpus
 from corpora.files import atomic_write_text
-from evaluation import exclusivity, log_likelihood
-from evaluation.figure import Figure, figure_of, groups_of, mean_figure, of_topics
+from evaluation import log_likelihood
+from evaluation.figure import Figure, figure_of, groups_of
 from evaluation.topics.labels import accuracy, best_topics, cluster_agreement, label_folds
+from evaluation.topics.quality import exclusivity_figure
 from evaluation.topics.word_coherence import word_coherence
 from evaluation.topics.word_diversity import word_diversity
 from models import ModelFormatError, SavedModel, load_model, save_model
@@ -97,7 +98,7 @@ def figures_of(topics: TopicWords, parts: Parts) -> dict[str, Figure]:
         "nats a word": _likelihood(topics, parts.test, group_of),
         "c_npmi": word_coherence(described.words, corpus, group_of).jackknifed,
         "diversity": word_diversity(described.words),
-        "exclusivity": of_topics(mean_figure(np.asarray(exclusivity(topics))), topics.n_topics),
+        "exclusivity": exclusivity_figure(topics),
     }
     if parts.labels is not None:
         shares = topics.proportions(parts.test)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evaluation.figure import Figure, mean_figure, of_topics
 from models.checks import check_whole
+from models.topics import TopicWords
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats
-    from models.topics import TopicWords
+    from evaluation.arrays import Floats, Ints
 
 
 def diversity(topics: TopicWords, n_words: int = 25) -> float:
@@ -33,11 +35,40 @@ def exclusivity(topics: TopicWords, n_words: int = 10) -> Floats:
     all topics are equal, so that it depends on K. Raises ValueError if `n_words` is not positive.
     """
     check_whole("n_words", n_words, 1)
-    top = topics.top_words(n_words)
-    in_topic = np.take_along_axis(topics.topic_word, top, axis=1)
-    in_all = topics.topic_word.sum(axis=0)[top]
-    # A word without weight in the topic is none of its top words.
-    share = np.divide(in_topic, in_all, out=np.zeros_like(in_topic), where=in_all > 0)
-    n_used = np.maximum((in_topic > 0).sum(axis=1), 1)
+    share, n_used = _shares(topics, topics.top_words(n_words))
     result: Floats = share.sum(axis=1) / n_used
     return result
+
+
+def exclusivity_figure(topics: TopicWords, n_words: int = 10) -> Figure:
+    """Return the mean exclusivity of topics with its error, by the infinitesimal jackknife.
+
+    A topic changes the mean by its own exclusivity, and by what its weight takes from the shares of
+    all others: it is the derivative by this weight that varies over topics. Topics without weights
+    are left out; of fewer than `MIN_TOPICS` others there is no error. Raises ValueError if
+    `n_words` is not positive.
+    """
+    check_whole("n_words", n_words, 1)
+    has_weight = topics.topic_word.any(axis=1)
+    if not has_weight.any():
+        return Figure.none("no topic has a weight")
+    topics = TopicWords(topics.topic_word[has_weight])
+    top = topics.top_words(n_words)
+    share, n_used = _shares(topics, top)
+    in_all = topics.topic_word.sum(axis=0)
+    taken = np.zeros(topics.n_words)  # by a unit of weight of each word, from all topics
+    np.add.at(taken, top, share / np.where(share > 0, in_all[top], 1.0) / n_used[:, np.newaxis])
+    exclusive, from_itself = share.sum(axis=1) / n_used, (share**2).sum(axis=1) / n_used
+    found = mean_figure(exclusive - topics.topic_word @ taken + from_itself)
+    return of_topics(replace(found, value=float(exclusive.mean())), topics.n_topics)
+
+
+def _shares(topics: TopicWords, top: Ints) -> tuple[Floats, Ints]:
+    """Return the shares that topics have in their top words (K, n), and how many they have (K,).
+
+    A word without weight in the topic is none of its top words: its share is 0.
+    """
+    in_topic = np.take_along_axis(topics.topic_word, top, axis=1)
+    in_all = topics.topic_word.sum(axis=0)[top]
+    share = np.divide(in_topic, in_all, out=np.zeros_like(in_topic), where=in_all > 0)
+    return share, np.maximum((in_topic > 0).sum(axis=1), 1)

@@ -13,10 +13,10 @@ import numpy as np
 
 from corpora import Corpus
 from evaluation.arrays import Ints
-from evaluation.figure import Figure, groups_of, mean_figure, mean_over_seeds, of_topics
+from evaluation.figure import Figure, groups_of, mean_over_seeds
 from evaluation.topics.agreement import model_agreement
 from evaluation.topics.distance import normalised_rows
-from evaluation.topics.quality import exclusivity
+from evaluation.topics.quality import exclusivity_figure
 from evaluation.topics.reference.index import ReferenceIndex
 from evaluation.topics.word_coherence import word_coherence
 from evaluation.topics.word_diversity import word_diversity
@@ -270,10 +270,7 @@ def _exclusivity(topics: DescribedTopics, n_words: int) -> Figure:
         return Figure.none("word lists have no weights")
     if (topics.topic_word < 0).any():
         return Figure.none("weights are negative")
-    rows = TopicWords(normalised_rows(topics.topic_word, "topic_word"))
-    has_weight = rows.topic_word.any(axis=1)
-    values = np.where(has_weight, exclusivity(rows, n_words), np.nan)
-    return of_topics(mean_figure(values, why="no topic has a weight"), int(has_weight.sum()))
+    return exclusivity_figure(TopicWords(normalised_rows(topics.topic_word, "topic_word")), n_words)
 
 
 def _stability(rows: Sequence[Judged], n_words: int) -> dict[str, dict[str, Figure]]:

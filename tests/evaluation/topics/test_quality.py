@@ -4,7 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation import diversity, exclusivity
+from evaluation.topics.quality import exclusivity_figure
 from models import LDATopics
+from models.topics import TopicWords
 
 TOPICS = LDATopics(np.array([[0.5, 0.3, 0.2, 0.0], [0.0, 0.1, 0.3, 0.6]]), np.ones(2))
 
@@ -40,3 +42,37 @@ def test_equal_topics_and_topics_of_their_own(n_topics):
 def test_no_words_at_all(function):
     with pytest.raises(ValueError, match="at least 1, found 0"):
         function(TOPICS, 0)  # type: ignore[operator]
+
+
+def test_the_error_of_exclusivity_is_by_the_derivatives_of_weights():
+    rng = np.random.default_rng(0)
+    rows = rng.dirichlet(np.full(40, 0.2), 12)
+    rows[3] = 0.0
+    found = exclusivity_figure(TopicWords(rows), 5)
+    known = np.delete(rows, 3, axis=0)
+    top = [np.argsort(-row, kind="stable")[:5] for row in known]
+
+    def mean_of(n_copies):
+        """Return the mean exclusivity where a topic meets so many copies of each other one."""
+        every = []
+        for k in range(11):
+            others = np.delete(n_copies, k) @ np.delete(known, k, axis=0)
+            every.append(np.mean((known[k] / (known[k] + others))[top[k]]))
+        return np.average(every, weights=n_copies)
+
+    value, step = mean_of(np.ones(11)), 1e-6
+    slopes = np.array([(mean_of(1 + step * np.eye(11)[j]) - value) / step for j in range(11)])
+    assert found.value == pytest.approx(value)
+    assert found.value == pytest.approx(exclusivity(TopicWords(known), 5).mean())
+    spread = ((slopes - slopes.mean()) ** 2).sum()
+    assert found.standard_error == pytest.approx(np.sqrt(11 / 10 * spread), rel=1e-4)
+    assert (found.degrees, found.over) == (10, "topics")
+
+
+def test_exclusivity_of_few_topics_or_without_weights_has_no_error():
+    few = exclusivity_figure(TopicWords(np.eye(3)), 1)
+    assert few.value == 1.0
+    assert few.reason == "topics are too few: 3, it needs 10"
+    assert exclusivity_figure(TopicWords(np.zeros((2, 3)))).reason == "no topic has a weight"
+    with pytest.raises(ValueError, match="n_words"):
+        exclusivity_figure(TopicWords(np.eye(3)), 0)
