@@ -7,10 +7,6 @@ as from those of a mode, a chain is annealed: tokens that both claim, or neither
 A line of modes goes on by generations. Each has as many children as the line has places, and the
 most probable of parents and children go on, each mode once. So clusters that searches found apart
 come together, where one chain would have to find them all.
-
-Many modes are similar: they differ in clusters of few tokens, and are about as probable. Those
-similar to a good one would soon fill a line, and all children be alike. So a mode that is similar
-to a more probable one goes on only if a place is left (crowding; De Jong 1975).
 """
 
 import math
@@ -33,7 +29,6 @@ APART, TOGETHER = 10, 10  # Generations of each line, and then of all modes
 SHORT = 0.1  # Steps of a child's path, in units of those of a path
 COARSE = 0.06  # Steps of the path by which a mode is estimated meanwhile, in the same units
 MIN_STEPS = 20  # Steps of either, at least
-SIMILAR = 0.1  # Modes are similar if they disagree on no more than this share of tokens
 CROSSING = 9  # Stream of random numbers
 
 
@@ -61,14 +56,11 @@ class Crossing:
         return line, [each[0] for each in lines]
 
     def evolved(self, line: list[Mode], n_places: int, generations: range) -> list[Mode]:
-        """Return the modes of a line after these generations, at most `2 n_places` if there are
-        any, the best first.
-        """
+        """Return a line after these generations, at most `n_places` modes, the best first."""
         for generation in generations:
-            line = diverse(line, n_places)
             if len(line) < 2:
                 break
-            line = self._each_once(line + self._children(line, n_places, generation))
+            line = self._each_once(line + self._children(line, n_places, generation), n_places)
         return line
 
     def _modes_at(self, ends: Sequence[Ints32]) -> list[Mode]:
@@ -77,10 +69,10 @@ class Crossing:
 
         return self._each_once(results_of(found, len(ends), self.n_threads))
 
-    def _each_once(self, modes: list[Mode]) -> list[Mode]:
+    def _each_once(self, modes: list[Mode], at_most: int | None = None) -> list[Mode]:
         rng = np.random.default_rng([self.seed, len(modes), CROSSING])
         modes = sorted(modes, key=lambda mode: mode.rank_key)
-        return distinct(self.posterior, modes, rng, len(modes), math.inf)[0]
+        return distinct(self.posterior, modes, rng, at_most or len(modes), math.inf)[0]
 
     def _children(self, line: list[Mode], n_children: int, generation: int) -> list[Mode]:
         def child(n: int) -> Mode:
@@ -112,31 +104,3 @@ class Crossing:
         follow(moves, chain, path, 0.0, rng)
         end: Ints32 = chain.values[0]
         return end
-
-
-def diverse(modes: list[Mode], n_places: int) -> list[Mode]:
-    """Return at most `n_places` of `modes`, in their order: first each that is similar to none
-    before it, then others.
-    """
-    different: list[int] = []
-    similar: list[int] = []
-    for n, mode in enumerate(modes):
-        is_similar = any(share_apart(mode.end, modes[m].end) <= SIMILAR for m in different)
-        (similar if is_similar else different).append(n)
-    return [modes[n] for n in sorted((different + similar)[:n_places])]
-
-
-def share_apart(first: Ints32, second: Ints32) -> float:
-    """Return the share of tokens (n_tokens,) on which two partitions by joint values disagree.
-
-    A partition agrees with another on the tokens that each of its groups has in common with one
-    group of the other, that with most of them. The direction with fewer such tokens counts.
-    """
-    n_tokens, n_values = len(first), int(second.max(initial=0)) + 1
-    both, counts = np.unique(first.astype(np.int64) * n_values + second, return_counts=True)
-    agreed = []
-    for groups in (both // n_values, both % n_values):
-        most = np.zeros(int(groups.max(initial=0)) + 1, dtype=np.int64)
-        np.maximum.at(most, groups, counts)
-        agreed.append(int(most.sum()))
-    return 1.0 - min(agreed) / n_tokens

@@ -1,10 +1,8 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from models.allocation.annealing import crossing as crossing_module
-from models.allocation.annealing.crossing import Crossing, diverse, share_apart
+from models.allocation.annealing.crossing import Crossing
 from models.allocation.annealing.mode import mode_with
 from models.allocation.annealing.path import even_path
 from models.allocation.annealing.population import start
@@ -71,32 +69,6 @@ def test_a_mode_alone_has_no_children(crossing):
     assert len(line) == 1
     assert len(of_lines) == 2
     assert crossing.evolved(line, 4, range(3)) == line
-
-
-def test_share_of_tokens_on_which_partitions_disagree():
-    first = np.array([0, 0, 0, 1, 1, 2, 2, 2], dtype=np.int32)
-    assert share_apart(first, np.array([5, 5, 5, 0, 0, 3, 3, 3], dtype=np.int32)) == 0.0
-    joined = np.array([0, 0, 0, 1, 1, 1, 1, 1], dtype=np.int32)  # the last two groups
-    assert share_apart(first, joined) == share_apart(joined, first) == 2 / 8
-    moved = np.array([0, 0, 1, 1, 1, 2, 2, 2], dtype=np.int32)
-    assert share_apart(first, moved) == 1 / 8
-
-
-def test_similar_modes_go_on_only_where_places_are_left():
-    ends = np.zeros((5, 20), dtype=np.int32)
-    ends[:, 10:] = 1
-    ends[1, 0] = 1  # similar to the first
-    ends[2, :5] = 2  # to none
-    ends[3, :6] = 2  # to the one before
-    ends[4, 10:] = 0  # to none
-    modes = [SimpleNamespace(end=end, place=n) for n, end in enumerate(ends)]
-
-    def chosen(n_places):
-        return [mode.place for mode in diverse(modes, n_places)]
-
-    assert [chosen(n) for n in range(1, 4)] == [[0], [0, 2], [0, 2, 4]]
-    assert chosen(4) == [0, 1, 2, 4]
-    assert chosen(9) == [0, 1, 2, 3, 4]
 
 
 def test_threads_change_no_bit():
