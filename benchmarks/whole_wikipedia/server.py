@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import zlib
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -15,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PORTS = range(40_000, 60_000)
+PORT = ".port"
+"""Name of the file that keeps a folder's port; a listing has no names that start with a dot."""
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -78,11 +78,14 @@ def size_of(path: Path) -> str:
 
 @contextmanager
 def folder_server(directory: Path) -> Iterator[str]:
-    """Serve a folder at the address that is yielded, always the same one for a folder: a download
-    remembers where its files are from.
+    """Serve a folder at the address that is yielded. The first time takes a free port, and later
+    times the same one, as a download remembers where its files are from.
     """
-    port = PORTS[zlib.crc32(str(directory).encode()) % len(PORTS)]
+    kept = directory / PORT
+    port = int(kept.read_text()) if kept.exists() else 0
     server = ThreadingHTTPServer(("127.0.0.1", port), partial(Handler, directory=str(directory)))
+    port = server.server_port
+    kept.write_text(f"{port}\n")
     Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{port}/"

@@ -1,4 +1,5 @@
 import hashlib
+import re
 import time
 import urllib.request
 
@@ -88,6 +89,10 @@ def test_the_server_lists_folders_and_sends_files_from_a_byte_on(tmp_path):
         with urllib.request.urlopen(request) as answer:
             assert (answer.status, answer.read()) == (206, b"789")
             assert answer.headers["Content-Range"] == "bytes 7-9/10"
+    with folder_server(tmp_path) as again:
+        assert again == address
+        with urllib.request.urlopen(again) as answer:
+            assert re.findall('href="(.*?)"', answer.read().decode()) == ["../", "a/"]
 
 
 MODULE = """
