@@ -88,7 +88,9 @@ def _read(path: Path, test: ReadingTest) -> ReaderAnswers:
 
 
 def _checked(path: Path, row: Any, index: Mapping[str, int], test: ReadingTest) -> tuple[int, int]:
-    question = row.get("question") if isinstance(row, dict) else None
+    if not isinstance(row, dict):
+        raise CorpusFormatError(f"{path}: expected answers with question and option, found {row!r}")
+    question = row.get("question")
     if not isinstance(question, str) or question not in index:
         raise CorpusFormatError(f"{path}: there is no question {question!r} in this test")
     i, option = index[question], row.get("option")

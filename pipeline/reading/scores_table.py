@@ -43,7 +43,7 @@ def _print_task(task: str, result: dict[str, Any]) -> None:
 
 
 def _agreed(row: dict[str, Any]) -> str:
-    alpha = "not defined" if row["alpha"] is None else f"{row['alpha']:.2f}"
+    alpha = "not defined" if row["alpha"] is None else f"{row['alpha']:z.2f}"
     text = f"agreement of readers: alpha {alpha}, {_counted(row['questions'], 'question')}"
     if row["repeated"]:
         text += f"; repeated questions answered alike: {row['repeated_same']} of {row['repeated']}"

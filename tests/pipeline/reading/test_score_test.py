@@ -113,7 +113,7 @@ def test_part_of_the_answers_can_be_scored(files):
         (lambda p: changed(p, reader=[1]), "reader is [1]"),
         (lambda p: changed(p, answers=[]), "0.json: there are no answers in it"),
         (lambda p: changed(p, answers={"q1": 1}), "0.json: there are no answers in it"),
-        (lambda p: changed(p, answers=[1]), "0.json: there is no question None"),
+        (lambda p: changed(p, answers=[1]), "expected answers with question and option, found 1"),
         (
             lambda p: changed(p, answers=[{"question": "q9999", "option": 0}]),
             "0.json: there is no question 'q9999' in this test",
