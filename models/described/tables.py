@@ -19,6 +19,8 @@ from models.arrays import Floats
 SEPARATORS = "\t,;|"
 PEEKED = 50  # Rows by which the kind of a table is told
 TOPIC_NAME = re.compile(r"(topic|component|theta|gamma|[tkvx])?[\s_.:-]*-?\d+", re.IGNORECASE)
+ROW_NAMES = ("", "topic", "index", "id", "doc", "document", "doc_id")
+CORNERS = (*ROW_NAMES, "term", "word", "token", "feature", "words")
 TOPIC_COLUMN = re.compile(r"topic[\s_.:-]*\d+", re.IGNORECASE)
 
 
@@ -121,7 +123,7 @@ def read_matrix(table: Table) -> Matrix:
     number.
     """
     peeked = table.peek()
-    has_header = not all(is_number(field) for field in peeked[0].fields[1:] or peeked[0].fields)
+    has_header = _is_header(peeked[0].fields, [row.fields for row in peeked[1:]])
     body = peeked[1:] if has_header else peeked
     if not body:
         raise table.error(peeked[0].line, "expected rows of numbers after the names of columns")
@@ -143,6 +145,22 @@ def read_matrix(table: Table) -> Matrix:
     return Matrix(np.array(values), names if has_names else None, columns)
 
 
+def _is_header(first: list[str], body: Sequence[list[str]]) -> bool:
+    """Whether the first row names the columns: by words, or by numbers that count from 0 or 1.
+
+    Numbers count columns, and are no weights, below a corner that names none, beside one column
+    more of names, or if those of the other rows are no whole numbers.
+    """
+    if not all(map(is_number, first[1:] or first)):
+        return True
+    if not is_number(first[0]):
+        return not first[0] or (first[0].lower() in CORNERS and are_numbered(first[1:]))
+    if not body or not are_numbered(first):
+        return False
+    is_short = len(first) == len(body[0]) - 1
+    return is_short or (len(first) > 2 and not all(map(str.isdecimal, chain.from_iterable(body))))
+
+
 def _has_names(header: list[str] | None, body: Sequence[Row]) -> bool:
     """Whether the first column names the rows."""
     if not all(is_number(row.fields[0]) for row in body):
@@ -150,15 +168,7 @@ def _has_names(header: list[str] | None, body: Sequence[Row]) -> bool:
     if header is None:
         return False
     is_short = len(header) == len(body[0].fields) - 1
-    return is_short or header[0].lower() in (
-        "",
-        "topic",
-        "index",
-        "id",
-        "doc",
-        "document",
-        "doc_id",
-    )
+    return is_short or header[0].lower() in ROW_NAMES
 
 
 def share_of_numbers(rows: Sequence[Row]) -> float:

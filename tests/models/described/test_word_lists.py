@@ -86,6 +86,15 @@ TABLES = {
             *([w, *x] for w, x in zip(WORDS, WEIGHTS.T.tolist(), strict=True)),
         ]
     ),
+    **{
+        f"a row a word, columns from {first} on below {corner!r}": rows(
+            [[corner, first, first + 1], *([w, *x] for w, x in zip(WORDS, WEIGHTS.T, strict=True))]
+        )
+        for corner, first in (("", 0), ("", 1), ("term", 1))
+    },
+    "a row a word, columns counted, without a corner": rows(
+        [[1, 2], *([w, *x] for w, x in zip(WORDS, WEIGHTS.T, strict=True))], " "
+    ),
     "a row a topic and word": rows(
         [
             ["topic", "word", "probability"],
@@ -112,6 +121,21 @@ def test_weights_without_words_take_those_of_a_vocabulary_and_logarithms_are_tol
         read_topic_table(tmp_path / "topics.csv")
     with pytest.raises(CorpusFormatError, match="2 words in the vocabulary"):
         read_topic_table(tmp_path / "topics.csv", ["a", "b"])
+
+
+@pytest.mark.parametrize("numbers", [([], [], []), ([""], [0], [1])])
+def test_columns_that_are_only_counted_take_the_words_of_a_vocabulary(tmp_path, numbers):
+    lines = (range(6), *WEIGHTS.tolist())
+    text = rows([[*number, *line] for number, line in zip(numbers, lines, strict=True)])
+    topics = read_topic_table(written(tmp_path, text), WORDS)
+    assert topics.topic_word == pytest.approx(WEIGHTS)
+
+
+def test_counts_that_happen_to_be_consecutive_are_no_names(tmp_path):
+    topics = read_topic_table(written(tmp_path, "0,1,2\n5,3,4\n"), WORDS[:3])
+    assert topics.topic_word.tolist() == [[0, 1, 2], [5, 3, 4]]
+    topics = read_topic_table(written(tmp_path, "river,0,1\nlake,3,4\n"))
+    assert topics.topic_word.tolist() == [[0, 3], [1, 4]]
 
 
 def test_negative_weights_stay(tmp_path):
