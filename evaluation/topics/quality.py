@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.figure import Figure, mean_figure, of_topics
+from evaluation.figure import Figure, bounded, mean_figure, of_topics
 from models.checks import check_whole
 from models.topics import TopicWords
 
@@ -44,8 +44,9 @@ def exclusivity_figure(topics: TopicWords, n_words: int = 10) -> Figure:
     """Return the mean exclusivity of topics with its error, by the infinitesimal jackknife.
 
     A topic changes the mean by its own exclusivity, and by what its weight takes from the shares of
-    all others: it is the derivative by this weight that varies over topics. Topics without weights
-    are left out; of fewer than `MIN_TOPICS` others there is no error. Raises ValueError if
+    all others: it is the derivative by this weight that varies over topics. The interval is
+    Wilson's. Topics without weights are left out; of fewer than `MIN_TOPICS` others there is no
+    error. Raises ValueError if
     `n_words` is not positive.
     """
     check_whole("n_words", n_words, 1)
@@ -55,12 +56,16 @@ def exclusivity_figure(topics: TopicWords, n_words: int = 10) -> Figure:
     topics = TopicWords(topics.topic_word[has_weight])
     top = topics.top_words(n_words)
     share, n_used = _shares(topics, top)
-    in_all = topics.topic_word.sum(axis=0)
-    taken = np.zeros(topics.n_words)  # by a unit of weight of each word, from all topics
-    np.add.at(taken, top, share / np.where(share > 0, in_all[top], 1.0) / n_used[:, np.newaxis])
+    words, place = np.unique(top, return_inverse=True)
+    in_all = topics.topic_word.sum(axis=0)[words]
+    shares = np.divide(
+        topics.topic_word[:, words], in_all, out=np.zeros((len(top), len(words))), where=in_all > 0
+    )
+    taken = np.bincount(place.ravel(), (share / n_used[:, np.newaxis]).ravel(), len(words))
     exclusive, from_itself = share.sum(axis=1) / n_used, (share**2).sum(axis=1) / n_used
-    found = mean_figure(exclusive - topics.topic_word @ taken + from_itself)
-    return of_topics(replace(found, value=float(exclusive.mean())), topics.n_topics)
+    found = mean_figure(exclusive - shares @ taken + from_itself)
+    found = bounded(replace(found, value=float(exclusive.mean())))
+    return of_topics(found, topics.n_topics)
 
 
 def _shares(topics: TopicWords, top: Ints) -> tuple[Floats, Ints]:

@@ -76,3 +76,21 @@ def test_exclusivity_of_few_topics_or_without_weights_has_no_error():
     assert exclusivity_figure(TopicWords(np.zeros((2, 3)))).reason == "no topic has a weight"
     with pytest.raises(ValueError, match="n_words"):
         exclusivity_figure(TopicWords(np.eye(3)), 0)
+
+
+def test_intervals_of_exclusivity_end_at_1():
+    rows = np.kron(np.eye(12), [0.5, 0.5])
+    rows[0, 5] = 0.1
+    found = exclusivity_figure(TopicWords(rows), 2)
+    assert found.value + 2.2 * found.standard_error > 1
+    low, high = found.interval()
+    assert low < found.value < high <= 1
+
+
+def test_weights_whose_inverse_is_infinite_have_an_error():
+    rows = np.random.default_rng(0).dirichlet(np.full(40, 0.2), 12)
+    expected, found = (
+        exclusivity_figure(TopicWords(np.column_stack([rows, least * np.eye(12)[3]])), 50)
+        for least in (1e-300, 5e-324)
+    )
+    assert found.standard_error == pytest.approx(expected.standard_error)
