@@ -112,4 +112,6 @@ def message_of(error: Exception) -> str:
             "same command again to go on"
         )
     text = str(error).encode(errors="replace").decode()  # without lone surrogates
+    if isinstance(error, OSError):
+        text = text.removeprefix(f"[Errno {error.errno}] ")
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -79,7 +79,7 @@ class ModelAgreement:
         """
         rows = self._rows(name)[n]
         means = np.array([rows[m].mean() for m in range(self.n_models) if m != n])
-        found = mean_figure(means, "models", "only with a model that has weights, and none has")
+        found = mean_figure(means, "models", "both models of a pair need weights")
         if name == "share":
             others = [rows[m] for m in range(self.n_models) if m != n]
             n_trials = sum(int(np.isfinite(each).sum()) for each in others)

@@ -75,9 +75,9 @@ def any_model(
     first, second = _parts(name)
     try:
         return AnyModel.of_run(name, LoadedRun.find(runs, name, is_checked=is_checked))
-    except UsageError:
+    except UsageError as error:
         if not Path(first).exists():
-            raise
+            raise UsageError(f"no file {first!r}, and {error}") from None
     kind = described_kind(first)
     if not kind:
         saved = read_model(name, vocabulary)

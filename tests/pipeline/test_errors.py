@@ -36,3 +36,8 @@ def test_a_reserve_of_the_disk_is_told():
     assert usual.startswith("the disk is full (x): nothing stored is lost; free some space")
     told = message_of(OSError(errno.ENOSPC, "2 more bytes would leave fewer than 9", "x"))
     assert "(x): 2 more bytes would leave fewer than 9; nothing stored is lost" in told
+
+
+def test_a_missing_file_is_named_without_its_error_number():
+    error = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "none.csv")
+    assert message_of(error) == f"{os.strerror(errno.ENOENT)}: 'none.csv'"

@@ -8,6 +8,7 @@
 The first bytes are written last. A file that was cut off has another size than its header says.
 """
 
+import errno
 import hashlib
 import json
 import struct
@@ -85,6 +86,9 @@ class Sections:
         cut off or changed; UnsupportedVersionError if a newer version of this software wrote it.
         """
         path = Path(path)
+        if not path.exists():
+            why = "there is no such file; `python -m pipeline index` makes one"
+            raise FileNotFoundError(errno.ENOENT, why, str(path))
         with path.open("rb") as stream:
             start = stream.read(START.size)
         if len(start) < START.size or not start.startswith(MAGIC):

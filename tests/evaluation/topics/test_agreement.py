@@ -183,6 +183,7 @@ def test_word_lists_have_overlaps_alone():
     assert found.of_model(1, "rank_biased_overlap").value == pytest.approx(forth * 2 / 3)
     assert not found.cosine.is_known
     assert "weights" in found.cosine.why
+    assert found.of_model(0).why == "both models of a pair need weights"
     assert math.isnan(found.rank_biased_overlap.standard_error)  # of two models
 
 

@@ -243,7 +243,7 @@ def test_refusals(judged, argv, code, message):
 @pytest.mark.parametrize(
     ("name", "code", "message"),
     [
-        ("nothing.csv", 2, "no run 'nothing.csv'"),
+        ("nothing.csv", 2, "no file 'nothing.csv', and no run 'nothing.csv'"),
         ("model.npz+model.npz", 2, "expected different models"),
         ("empty.csv", 3, "empty.csv: the file is empty"),
         ("words.csv,nothing.csv", 3, "nothing.csv"),

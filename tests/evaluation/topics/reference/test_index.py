@@ -208,7 +208,7 @@ def test_other_files_are_refused(path):
     path.write_text("a text that is longer than the first bytes of an index are, by some words")
     with pytest.raises(CorpusFormatError, match="is not an index"):
         ReferenceIndex.open(path)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"`python -m pipeline index` makes one: .*none"):
         ReferenceIndex.open(path.with_name("none"))
     with mock.patch.object(index_file, "VERSION", 2):
         built(path, TEXT)
