@@ -37,7 +37,13 @@ def arguments_of() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, default=OUTPUT, metavar="DIR")
     parser.add_argument("--minutes", type=float, metavar="N", help="begin no cell after so many")
     parser.add_argument("--show", type=Path, metavar="FILE", help="write the page, train nothing")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    for name, least in (("topics", 1), ("seeds", 0)):
+        if min(getattr(arguments, name)) < least:
+            parser.error(
+                f"--{name} must be at least {least}, found {min(getattr(arguments, name))}"
+            )
+    return arguments
 
 
 def show(output: Path, page_path: Path) -> None:

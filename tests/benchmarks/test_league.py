@@ -113,6 +113,14 @@ def test_a_corpus_or_a_peer_that_is_not_here_is_named(tmp_path, error, message):
         main()
 
 
+@pytest.mark.parametrize(("option", "value"), [("topics", "0"), ("seeds", "-1")])
+def test_numbers_of_topics_and_seeds_are_checked_first(option, value, capsys):
+    argv = ["league", f"--{option}", "3", value]
+    with mock.patch.object(sys, "argv", argv), pytest.raises(SystemExit, match="2"):
+        main()
+    assert f"--{option} must be at least {int(value) + 1}, found {value}" in capsys.readouterr().err
+
+
 def test_a_page_without_a_suffix_is_refused(tmp_path):
     with pytest.raises(SystemExit, match="name a file, such as"):
         show(tmp_path, tmp_path / "page")
