@@ -228,14 +228,14 @@ def mean_figure(values: Floats, over: str = "topics", why: str = "no topic has a
     return Figure(float(known.mean()), error, max(1, len(known) - 1), over)
 
 
-def of_topics(figure: Figure, n_topics: int) -> Figure:
-    """Return a figure of topics, without its error if they are fewer than `MIN_TOPICS`.
+def of_topics(figure: Figure, n_topics: int, least: int = MIN_TOPICS) -> Figure:
+    """Return a figure of topics, without its error if they are fewer than `least`.
 
     Topics are compared with each other, and so are no independent draws: the fewer, the less.
     """
-    if n_topics >= MIN_TOPICS or not figure.is_known:
+    if n_topics >= least or not figure.is_known:
         return figure
-    why = f"topics are too few: {n_topics}, it needs {MIN_TOPICS}"
+    why = f"topics are too few: {n_topics}, it needs {least}"
     return Figure(figure.value, over="topics", why=why)
 
 

@@ -14,6 +14,8 @@ from models.topics import TopicWords
 if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints
 
+MIN_EXCLUSIVE = 20  # Topics, at least, for an error of exclusivity
+
 
 def diversity(topics: TopicWords, n_words: int = 25) -> float:
     """Return the share of distinct words in the `n_words` top words of all topics, from 1/K to 1.
@@ -45,9 +47,9 @@ def exclusivity_figure(topics: TopicWords, n_words: int = 10) -> Figure:
 
     A topic changes the mean by its own exclusivity, and by what its weight takes from the shares of
     all others: it is the derivative by this weight that varies over topics. The interval is
-    Wilson's. Topics without weights are left out; of fewer than `MIN_TOPICS` others there is no
-    error. Raises ValueError if
-    `n_words` is not positive.
+    Wilson's. Topics without weights are left out; of fewer than `MIN_EXCLUSIVE` others there is no
+    error: a few of ten that are unlike the others decide the mean. Raises ValueError if `n_words`
+    is not positive.
     """
     check_whole("n_words", n_words, 1)
     has_weight = topics.topic_word.any(axis=1)
@@ -65,7 +67,7 @@ def exclusivity_figure(topics: TopicWords, n_words: int = 10) -> Figure:
     exclusive, from_itself = share.sum(axis=1) / n_used, (share**2).sum(axis=1) / n_used
     found = mean_figure(exclusive - shares @ taken + from_itself)
     found = bounded(replace(found, value=float(exclusive.mean())))
-    return of_topics(found, topics.n_topics)
+    return of_topics(found, topics.n_topics, MIN_EXCLUSIVE)
 
 
 def _shares(topics: TopicWords, top: Ints) -> tuple[Floats, Ints]:

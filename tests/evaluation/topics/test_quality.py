@@ -46,7 +46,7 @@ def test_no_words_at_all(function):
 
 def test_the_error_of_exclusivity_is_by_the_derivatives_of_weights():
     rng = np.random.default_rng(0)
-    rows = rng.dirichlet(np.full(40, 0.2), 12)
+    rows = rng.dirichlet(np.full(40, 0.2), 22)
     rows[3] = 0.0
     found = exclusivity_figure(TopicWords(rows), 5)
     known = np.delete(rows, 3, axis=0)
@@ -55,31 +55,31 @@ def test_the_error_of_exclusivity_is_by_the_derivatives_of_weights():
     def mean_of(n_copies):
         """Return the mean exclusivity where a topic meets so many copies of each other one."""
         every = []
-        for k in range(11):
+        for k in range(21):
             others = np.delete(n_copies, k) @ np.delete(known, k, axis=0)
             every.append(np.mean((known[k] / (known[k] + others))[top[k]]))
         return np.average(every, weights=n_copies)
 
-    value, step = mean_of(np.ones(11)), 1e-6
-    slopes = np.array([(mean_of(1 + step * np.eye(11)[j]) - value) / step for j in range(11)])
+    value, step = mean_of(np.ones(21)), 1e-6
+    slopes = np.array([(mean_of(1 + step * np.eye(21)[j]) - value) / step for j in range(21)])
     assert found.value == pytest.approx(value)
     assert found.value == pytest.approx(exclusivity(TopicWords(known), 5).mean())
     spread = ((slopes - slopes.mean()) ** 2).sum()
-    assert found.standard_error == pytest.approx(np.sqrt(11 / 10 * spread), rel=1e-4)
-    assert (found.degrees, found.over) == (10, "topics")
+    assert found.standard_error == pytest.approx(np.sqrt(21 / 20 * spread), rel=1e-4)
+    assert (found.degrees, found.over) == (20, "topics")
 
 
 def test_exclusivity_of_few_topics_or_without_weights_has_no_error():
     few = exclusivity_figure(TopicWords(np.eye(3)), 1)
     assert few.value == 1.0
-    assert few.reason == "topics are too few: 3, it needs 10"
+    assert few.reason == "topics are too few: 3, it needs 20"
     assert exclusivity_figure(TopicWords(np.zeros((2, 3)))).reason == "no topic has a weight"
     with pytest.raises(ValueError, match="n_words"):
         exclusivity_figure(TopicWords(np.eye(3)), 0)
 
 
 def test_intervals_of_exclusivity_end_at_1():
-    rows = np.kron(np.eye(12), [0.5, 0.5])
+    rows = np.kron(np.eye(22), [0.5, 0.5])
     rows[0, 5] = 0.1
     found = exclusivity_figure(TopicWords(rows), 2)
     assert found.value + 2.2 * found.standard_error > 1
@@ -88,9 +88,9 @@ def test_intervals_of_exclusivity_end_at_1():
 
 
 def test_weights_whose_inverse_is_infinite_have_an_error():
-    rows = np.random.default_rng(0).dirichlet(np.full(40, 0.2), 12)
+    rows = np.random.default_rng(0).dirichlet(np.full(40, 0.2), 22)
     expected, found = (
-        exclusivity_figure(TopicWords(np.column_stack([rows, least * np.eye(12)[3]])), 50)
+        exclusivity_figure(TopicWords(np.column_stack([rows, least * np.eye(22)[3]])), 50)
         for least in (1e-300, 5e-324)
     )
     assert found.standard_error == pytest.approx(expected.standard_error)

@@ -98,9 +98,10 @@ def test_measures_of_runs_on_the_documents_of_their_comparison(tmp_path):
         assert "pairs of words are together" in of.why
         assert (of.value, of.low) == (pytest.approx(mean.value), None)
         assert of.why == mean.why
-    for of in (*columns["diversity"].figures, *columns["exclusivity"].figures):
-        assert 0 <= of.value <= 1
-        assert (of.low, of.why) == (None, "topics are too few: 3, it needs 10")
+    for name, least in (("diversity", 10), ("exclusivity", 20)):
+        for of in columns[name].figures:
+            assert 0 <= of.value <= 1
+            assert (of.low, of.why) == (None, f"topics are too few: 3, it needs {least}")
     assert any(
         note == "a, b: no interval of cosine, rbo, found again, because there are too few models."
         for note in section.notes
