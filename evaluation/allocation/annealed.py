@@ -63,6 +63,7 @@ from models.seed import seed_from
 N_SWEEPS = 1000
 N_PARTICLES = 4
 N_MODES = 8
+LONG_PARTICLES = 2  # Particles of a run where modes are too many, in units of those given
 N_TIMES = 200  # Maximum number of steps that a path keeps
 PILOT, BACK, KEPT, DRAWN = 1, 2, 5, 7  # Streams of random numbers
 
@@ -104,9 +105,9 @@ def annealed(
 ) -> MarginalEstimate:
     """Estimate by runs of particles that are annealed in about `n_sweeps` steps: from the best of
     `n_modes` modes that searches find. If the searches agree, runs start from the prior's mean and
-    take twice as many steps, and eight times as many where modes are too many to be listed. A run
-    takes `n_particles` from the best mode, and fewer from the others, in proportion to their
-    probabilities.
+    take twice as many steps; where modes are too many to be listed, eight times as many, with
+    twice the particles. A run takes `n_particles` from the best mode, and fewer from the others, in
+    proportion to their probabilities.
 
     `on_progress` is called with the steps taken since its last call, by any search or run. Raises
     TableMemoryError if the particles take more than `max_memory` bytes, or hidden indices have too
@@ -169,7 +170,8 @@ def check_annealing_memory(
     n_modes: int = 0,
 ) -> None:
     """Raise TableMemoryError if the runs of `annealed` take more than `max_memory` bytes."""
-    runs = population_bytes(plan, max(n_particles, 1)) * n_threads + kept_bytes(plan, n_modes)
+    n_most = n_particles * LONG_PARTICLES if n_modes else n_particles
+    runs = population_bytes(plan, max(n_most, 1)) * n_threads + kept_bytes(plan, n_modes)
     searches = searches_bytes(plan, n_modes, n_threads)
     needed = max(runs, population_bytes(plan, N_FIRST), searches)  # of paths, made before
     needed += labels_bytes(plan, n_modes, n_threads)
@@ -202,6 +204,14 @@ class _Start(NamedTuple):
     n_particles: int
 
 
+class _Starts(NamedTuple):
+    """Starts of runs, and the distribution of modes and labels."""
+
+    paths: list[_Start]
+    labels: Relabelling | None  # None if runs start from the prior's mean
+    n_found: int  # Lines of searches that found the best mode
+
+
 @dataclass(frozen=True, eq=False)
 class _Runs:
     """Posterior, where runs begin, and their settings."""
@@ -210,7 +220,6 @@ class _Runs:
     starts: list[_Start]
     labels: Relabelling | None  # None if runs start from the prior's mean
     searches: SearchResult
-    n_particles: int
     n_repeats: int
     seed: int
     n_threads: int
@@ -237,27 +246,18 @@ class _Runs:
         found = None
         if n_modes and not posterior.is_known:
             found = Searches(posterior, n_modes, n_sweeps, seed, n_threads, on_progress)
-        labels, n_found, slowness = None, 0, 1.0
+        n_steps, starts = n_sweeps, None
         if found is not None and found.are_even:
-            slowness = SLOW
+            n_steps = round(SLOW * n_sweeps)
         elif found is not None:
-            rng = np.random.default_rng([seed, 0, KEPT])
-            modes, n_found = found.modes()
-            modes, labels = distinct(posterior, modes, rng)
-            labels = fitted_to(labels, modes, rng)
-            starts = [
-                _Start(mode.pilot.path, mode.constant, _n_particles_of(mode, modes[0], n_particles))
-                for mode in modes
-            ]
-            if found.has_more_than(modes):
-                labels, n_found, slowness = None, 0, LONG
-        if labels is None:
-            rng = np.random.default_rng([seed, 0, PILOT])
-            path = posterior.prior_path(round(slowness * n_sweeps), rng)
-            starts = [_Start(path, posterior.log_at_mean(), n_particles)]
-        searches = SearchResult(np.zeros(0) if found is None else found.slow.log_marginals, n_found)
-        n_threads = min(n_threads, n_repeats)
-        return cls(posterior, starts, labels, searches, n_particles, n_repeats, seed, n_threads)
+            n_steps, starts = round(LONG * n_sweeps), _at_modes(found, n_particles)
+            n_particles *= LONG_PARTICLES
+        if starts is None:
+            path = posterior.prior_path(n_steps, np.random.default_rng([seed, 0, PILOT]))
+            starts = _Starts([_Start(path, posterior.log_at_mean(), n_particles)], None, 0)
+        logs = np.zeros(0) if found is None else found.slow.log_marginals
+        searches, n_threads = SearchResult(logs, starts.n_found), min(n_threads, n_repeats)
+        return cls(posterior, *starts[:2], searches, n_repeats, seed, n_threads)
 
     def forward(
         self,
@@ -296,7 +296,13 @@ class _Runs:
         path = ParticlePath(times, effective, n_ancestors)
         n_tokens = self.posterior.plan.observed.n_tokens
         estimate = MarginalEstimate.of_repeats(
-            repeats, "annealed", n_tokens, self.n_particles, path, variances, self.searches
+            repeats,
+            "annealed",
+            n_tokens,
+            self.starts[0].n_particles,
+            path,
+            variances,
+            self.searches,
         )
         return estimate, ends
 
@@ -332,6 +338,23 @@ class _Runs:
 
         for_blocks(work, len(logs), 1, self.n_threads)
         return logs
+
+
+def _at_modes(found: Searches, n_particles: int) -> _Starts | None:
+    """Return the best modes as starts of runs; None if modes are too many to be listed."""
+    if found.are_too_few:
+        return None
+    modes, n_found = found.modes()
+    rng = np.random.default_rng([found.seed, 0, KEPT])
+    modes, labels = distinct(found.posterior, modes, rng)
+    labels = fitted_to(labels, modes, rng)
+    if found.has_more_than(modes):
+        return None
+    paths = [
+        _Start(mode.pilot.path, mode.constant, _n_particles_of(mode, modes[0], n_particles))
+        for mode in modes
+    ]
+    return _Starts(paths, labels, n_found)
 
 
 def _n_particles_of(mode: Mode, best: Mode, n_particles: int) -> int:

@@ -41,19 +41,24 @@ class Crossing:
     seed: int
     n_threads: int
 
-    def modes(self, ends: Sequence[Ints32]) -> tuple[list[Mode], list[Mode]]:
-        """Return the modes that chains with these joint values lead to, each once, the best first;
-        and the best mode of each line before they are crossed with each other.
+    def lines(self, ends: Sequence[Ints32]) -> list[list[Mode]]:
+        """Return lines of the modes that chains with these joint values lead to, crossed apart: in
+        each line every mode once, the best first.
         """
         lines = []
         for n in range(min(N_LINES, len(ends))):
             some = ends[n::N_LINES]
             line = self.evolved(self._modes_at(some), len(some), range(n * APART, (n + 1) * APART))
             lines.append(line)
+        return lines
+
+    def together(self, lines: list[list[Mode]], n_places: int) -> list[Mode]:
+        """Return the modes of these lines, at most `n_places`, crossed with each other: each once,
+        the best first.
+        """
         line = self._each_once([mode for some in lines for mode in some])
         first = N_LINES * APART
-        line = self.evolved(line, len(ends), range(first, first + TOGETHER))
-        return line, [each[0] for each in lines]
+        return self.evolved(line, n_places, range(first, first + TOGETHER))
 
     def evolved(self, line: list[Mode], n_places: int, generations: range) -> list[Mode]:
         """Return a line after these generations, at most `n_places` modes, the best first."""

@@ -9,9 +9,9 @@ how rarely chains come to it. Of many quick chains one or another ends where few
 in better modes where these are many. In two lines, which know nothing of each other, these modes
 are crossed (`crossing`), and then all together.
 
-Beside, a *long* population is annealed from the prior's mean, and three more where it is not far
-from all modes together. Where they estimate more, there are too many modes to be listed, and runs
-take such paths instead.
+Beside, a *long* population is annealed from the prior's mean. Where it estimates far more than all
+modes of both lines, these are too many to be listed, and runs take such paths instead. So they do
+where it, and three more if it is not far from all modes together, estimate more than these at last.
 """
 
 import math
@@ -52,7 +52,7 @@ SLOW, QUICK = 2.0, 0.25  # Steps of a search, in units of those of a path
 QUICK_EACH = 4  # Quick searches for each slow one
 LONG = 8.0  # Steps of a long population, in units of those of a path
 N_LONG = 4  # Long populations that are averaged where one does not decide
-FAR = 10.0  # One long population decides if it estimates so many nats less than all modes
+FAR = 10.0  # nats: one long population decides if it is so far below all modes, or above lines
 LONG_SHARE = 4  # Slow searches for each particle of a long population, which has at least two
 LOOSE = 2.0  # nats: coarse estimates of modes may be so much further below the best than `WITHIN`
 EVEN = 1.0  # nats: slow searches agree if their standard deviation is below it
@@ -96,8 +96,25 @@ class Searches:
         return len(logs) >= FEWEST and bool(logs.std(ddof=1) < EVEN)
 
     @cached_property
+    def _crossing(self) -> Crossing:
+        return Crossing(self.posterior, self.n_sweeps, self.seed, self.n_threads)
+
+    @cached_property
+    def _lines(self) -> list[list[Mode]]:
+        """Lines of modes before they are crossed with each other."""
+        n_quick = self.n_modes // 2
+        ends = self.slow.best(self.n_modes - n_quick)
+        if n_quick:
+            ends += self._chains(1, QUICK, QUICK_EACH * self.n_modes).best(n_quick)
+        return self._crossing.lines(ends)
+
+    @cached_property
     def _long_path(self) -> Path:
         return self._prior_path(LONG, np.random.default_rng([self.seed, 0, LONGER]))
+
+    @cached_property
+    def _first_long(self) -> float:
+        return self.long(0)
 
     def long(self, n: int) -> float:
         """Return the estimate of the n-th population annealed for long from the prior's mean."""
@@ -107,6 +124,14 @@ class Searches:
         log, _ = follow(posterior.moves, population, path, RESAMPLE_BELOW, rng, self.on_progress)
         return posterior.log_at_mean() + log + log_mean_weight(population)
 
+    @property
+    def are_too_few(self) -> bool:
+        """Whether a long population estimates far more than all modes of both lines: then modes are
+        too many to be listed, and need not be crossed further.
+        """
+        levels = [mode.log_marginal for line in self._lines for mode in line]
+        return bool(self._first_long > np.logaddexp.reduce(levels) + FAR)
+
     def has_more_than(self, modes: list[Mode]) -> bool:
         """Whether long populations estimate more than all these modes together.
 
@@ -114,7 +139,7 @@ class Searches:
         chance, as most are where they vary by nats: then the mean of `N_LONG` tells.
         """
         together = np.logaddexp.reduce([mode.log_marginal for mode in modes])
-        levels = [self.long(0)]
+        levels = [self._first_long]
         if together - FAR < levels[0] <= together + EVEN:
             n_threads = min(self.n_threads, self.n_modes)
             levels += results_of(lambda n: self.long(1 + n), N_LONG - 1, n_threads)
@@ -125,18 +150,14 @@ class Searches:
         """Return modes, the most probable first, and how many lines, before they are crossed with
         each other, had one that is as probable as the best, within a nat; at least 1.
         """
-        posterior, n_quick = self.posterior, self.n_modes // 2
-        ends = self.slow.best(self.n_modes - n_quick)
-        if n_quick:
-            ends += self._chains(1, QUICK, QUICK_EACH * self.n_modes).best(n_quick)
-        crossing = Crossing(posterior, self.n_sweeps, self.seed, self.n_threads)
-        line, of_lines = crossing.modes(ends)
+        line = self._crossing.together(self._lines, self.n_modes)
+        of_lines = [each[0] for each in self._lines]
         level = line[0].log_marginal - WITHIN - LOOSE
         best = [mode for mode in line if mode.log_marginal > level][:MAX_KEPT]
         wanted = best + [mode for mode in of_lines if mode not in best]
 
         def found(n: int) -> Mode:
-            return settled_mode(posterior, wanted[n].end, self.n_sweeps, self.seed, n)
+            return settled_mode(self.posterior, wanted[n].end, self.n_sweeps, self.seed, n)
 
         modes = results_of(found, len(wanted), self.n_threads)
         again = dict(zip(map(id, wanted), modes, strict=True))

@@ -65,9 +65,9 @@ def test_a_child_has_what_its_parents_found_apart(crossing, monkeypatch):
 
 def test_a_mode_alone_has_no_children(crossing):
     end = values_of(FOUR_BLOCKS, (0, 1, 2, 3))
-    line, of_lines = crossing.modes([end, end, end, end])
-    assert len(line) == 1
-    assert len(of_lines) == 2
+    lines = crossing.lines([end] * 4)
+    line = crossing.together(lines, 4)
+    assert [len(each) for each in [*lines, line]] == [1, 1, 1]
     assert crossing.evolved(line, 4, range(3)) == line
 
 
@@ -75,9 +75,12 @@ def test_threads_change_no_bit():
     rng = np.random.default_rng(2)
     model, X = AllocationModel.nmf(6, 7, 3, 0.1), rng.poisson(3.0, (6, 7))
     ends = [rng.integers(0, 3, X.sum()).astype(np.int32) for _ in range(4)]
-    one, three = (crossing_of(model, X, n, n_steps=40).modes(ends) for n in (1, 3))
-    for modes, others in zip(one, three, strict=True):
-        assert [mode.log_marginal for mode in modes] == [mode.log_marginal for mode in others]
+    one, three = (crossing_of(model, X, n, n_steps=40) for n in (1, 3))
+    lines = [crossing.lines(ends) for crossing in (one, three)]
+    lines[0].append(one.together(lines[0], 4))
+    lines[1].append(three.together(lines[1], 4))
+    for line, other in zip(*lines, strict=True):
+        assert [mode.log_marginal for mode in line] == [mode.log_marginal for mode in other]
 
 
 def test_counts_of_some_tokens_are_those_of_all_less_the_others(crossing):

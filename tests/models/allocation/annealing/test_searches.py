@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from evaluation import bracket_marginal, log_marginal
-from evaluation.allocation.annealed import check_annealing_memory
+from evaluation.allocation.annealed import LONG_PARTICLES, N_PARTICLES, check_annealing_memory
 from evaluation.allocation.exact import exact
 from evaluation.allocation.simulate import draw
 from models.allocation.annealing import mode as mode_module
@@ -146,6 +146,7 @@ def test_modes_that_are_too_many_to_be_listed_are_summed_from_the_prior(monkeypa
     found = log_marginal(model, X, "annealed", n_modes=8, n_sweeps=100, **settings)
     assert found.n_found == 0
     assert found.path.tokens[-1] == pytest.approx(100 * searches.LONG, rel=0.1)
+    assert found.n_particles == LONG_PARTICLES * N_PARTICLES
     of_prior = log_marginal(model, X, "annealed", n_modes=0, n_sweeps=1500, **settings)
     error = np.hypot(found.standard_error, of_prior.standard_error)
     assert abs(found.log_marginal - of_prior.log_marginal) < 3 * error < 0.3
@@ -170,14 +171,29 @@ def test_more_long_populations_tell_where_one_is_near_the_modes(monkeypatch, lev
     assert asked == list(range(len(levels)))
 
 
+@pytest.mark.parametrize(("above", "are_too_few"), [(9.0, False), (11.0, True)])
+def test_lines_far_below_a_long_population_are_too_few(monkeypatch, above, are_too_few):
+    model = AllocationModel.nmf(3, 3, 3, 0.001)
+    found = searched(model, np.diag([24, 24, 24]), 4)
+    levels = [mode.log_marginal for line in found._lines for mode in line]
+    monkeypatch.setattr(Searches, "long", lambda _, _n: np.logaddexp.reduce(levels) + above)
+    monkeypatch.setattr(Crossing, "together", lambda *_: pytest.fail("crossed"))
+    monkeypatch.setattr(searches, "EVEN", 0.0)
+    assert found.are_too_few == are_too_few
+    if are_too_few:
+        settings = {"n_sweeps": 60, "n_repeats": 2, "n_modes": 4, "random_state": 1}
+        score = log_marginal(model, np.diag([24, 24, 24]), "annealed", **settings)
+        assert score.path.tokens[-1] == pytest.approx(60 * searches.LONG, rel=0.1)
+
+
 def test_crossing_finds_better_modes_whatever_the_threads(monkeypatch):
     X, _ = draw(AllocationModel.nmf(12, 12, 8, 20.0), 400, np.random.default_rng(0))
     model = AllocationModel.nmf(12, 12, 6, 0.001)  # clusters form once, and rarely the same ones
-    one, three = (searched(model, X, 4, n_threads, n_sweeps=80) for n_threads in (1, 3))
+    one, three, uncrossed = (searched(model, X, 4, n, n_sweeps=80) for n in (1, 3, 1))
     every = [[mode.log_marginal for mode in found.modes()[0]] for found in (one, three)]
     assert every[0] == every[1]
     monkeypatch.setattr(Crossing, "evolved", lambda _, line, _n_places, _generations: line)
-    before, _ = one.modes()
+    before, _ = uncrossed.modes()
     assert every[0][0] > before[0].log_marginal + 1.0
 
 
@@ -225,8 +241,9 @@ def test_labels_take_memory_beside_particles():
     plan = plan_of(model, CellCounts.of(np.ones((100, 100), dtype=int), model))
 
     def needed(n_modes):
+        n_particles = 10_000 if n_modes else LONG_PARTICLES * 10_000  # of long runs
         with pytest.raises(TableMemoryError) as error:
-            check_annealing_memory(plan, 10_000, 1, 1, 0, n_modes)
+            check_annealing_memory(plan, n_particles, 1, 1, 0, n_modes)
         return int(str(error.value).split(" need ")[1].split(" MiB")[0].replace(",", "")) * 2**20
 
     of_mode = 8 * 20 * 100 * 100  # a share of each hidden value in each cell
