@@ -148,7 +148,10 @@ def read_bertopic_folder(path: PathLike) -> DescribedTopics:
     source = Path(path) / "topics.json"
     content = _json_table(source)
     try:
-        by_topic = {str(k): words_of(each) for k, each in content["topic_representations"].items()}
+        by_topic = content.get("topic_representations")
+        if not isinstance(by_topic, dict):
+            raise TypeError("topics.json has no table topic_representations")
+        by_topic = {str(k): words_of(each) for k, each in by_topic.items()}
         kept = sorted(int(k) for k in by_topic if k != OUTLIERS)
         words = [by_topic[str(k)] for k in kept]
         doc_topic = _one_topic(content["topics"], kept) if content.get("topics") else None

@@ -182,3 +182,10 @@ def test_a_folder_whose_files_contradict_each_other_is_refused(tmp_path):
     )
     with pytest.raises(CorpusFormatError, match=r"of 3 topics and 4 words"):
         read_bertopic_folder(tmp_path / "model")
+
+
+@pytest.mark.parametrize("text", ["{}", '{"topic_representations": 1}'])
+def test_a_folder_without_words_of_topics_says_what_is_missing(tmp_path, text):
+    (tmp_path / "topics.json").write_text(text)
+    with pytest.raises(CorpusFormatError, match="no table topic_representations"):
+        read_bertopic_folder(tmp_path)
