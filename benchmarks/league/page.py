@@ -32,9 +32,9 @@ HEAD = """# A league of topic models
     {command}
     python -m benchmarks.league --output DIR --show docs/league.md
 
-trains and scores on the same documents, and makes this page, of {n_models:,} models, those
-made so far. The second command stores each table of `DIR` in `docs/league/`, unless one of more
-models is there, and makes the page of what is stored.
+trains and scores on the same documents, and makes this page, of {n_models:,} models. The second
+command stores each table of `DIR` in `docs/league/`, unless one of more models is there, and makes
+the page of what is stored.
 
 {sizes}
 

@@ -60,7 +60,7 @@ def test_a_league_is_filled_once_and_its_page_says_who_is_best(parts, tmp_path):
     assert content["figures"]["nats a word"]["value"] > 0
     command = "--corpora made-up --topics 3 --seeds 1 2 3\n"
     assert f"    python -m benchmarks.league --output DIR {command}" in text
-    assert "page, of 6 models, those" in text
+    assert "page, of 6 models." in text
     line = next(line for line in text.splitlines() if line.startswith("| made-up "))
     sizes = [each.strip() for each in line.split("|")[2:-1]]
     assert sizes == ["30", f"{parts.train.sum():,}", "12", "60", "3", "1, 2, 3"]
