@@ -170,17 +170,20 @@ def check_annealing_memory(
     n_modes: int = 0,
 ) -> None:
     """Raise TableMemoryError if the runs of `annealed` take more than `max_memory` bytes."""
+    if plan.has_one_allocation:
+        n_modes = 0
     n_most = n_particles * LONG_PARTICLES if n_modes else n_particles
     runs = population_bytes(plan, max(n_most, 1)) * n_threads + kept_bytes(plan, n_modes)
     searches = searches_bytes(plan, n_modes, n_threads)
     needed = max(runs, population_bytes(plan, N_FIRST), searches)  # of paths, made before
     needed += labels_bytes(plan, n_modes, n_threads)
     needed += n_repeats * (16 * N_TIMES + 4 * plan.observed.n_tokens)
+    of_long = f", {n_most:,} where modes are many," if n_modes else ""
     if needed > max_memory:
         raise TableMemoryError(
-            f"{n_particles:,} particles in {n_threads} threads need {needed / 2**20:,.0f} MiB, "
-            f"more than max_memory, {max_memory / 2**20:,.0f} MiB: take fewer particles, modes or "
-            "threads"
+            f"{n_particles:,} particles{of_long} in {n_threads} threads need "
+            f"{needed / 2**20:,.0f} MiB, more than max_memory, {max_memory / 2**20:,.0f} MiB: take "
+            "fewer particles, modes or threads"
         )
 
 
@@ -204,12 +207,12 @@ class _Start(NamedTuple):
     n_particles: int
 
 
-class _Starts(NamedTuple):
-    """Starts of runs, and the distribution of modes and labels."""
+class _Found(NamedTuple):
+    """Starts of runs that searches found, and the distribution of modes and labels."""
 
-    paths: list[_Start]
+    starts: list[_Start]
     labels: Relabelling | None  # None if runs start from the prior's mean
-    n_found: int  # Lines of searches that found the best mode
+    n_found: int  # Lines of searches that found the best mode; 0 from the prior's mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,21 +246,21 @@ class _Runs:
         most = min(n_threads, max(n_repeats, n_modes))
         check_annealing_memory(plan, n_particles, most, n_repeats, max_memory, n_modes)
         posterior = Posterior.of(plan)
-        found = None
-        if n_modes and not posterior.is_known:
-            found = Searches(posterior, n_modes, n_sweeps, seed, n_threads, on_progress)
-        n_steps, starts = n_sweeps, None
-        if found is not None and found.are_even:
+        searches = None
+        if n_modes and not plan.has_one_allocation:
+            searches = Searches(posterior, n_modes, n_sweeps, seed, n_threads, on_progress)
+        n_steps, found = n_sweeps, None
+        if searches is not None and searches.are_even:
             n_steps = round(SLOW * n_sweeps)
-        elif found is not None:
-            n_steps, starts = round(LONG * n_sweeps), _at_modes(found, n_particles)
+        elif searches is not None:
+            n_steps, found = round(LONG * n_sweeps), _at_modes(searches, n_particles)
             n_particles *= LONG_PARTICLES
-        if starts is None:
+        if found is None:
             path = posterior.prior_path(n_steps, np.random.default_rng([seed, 0, PILOT]))
-            starts = _Starts([_Start(path, posterior.log_at_mean(), n_particles)], None, 0)
-        logs = np.zeros(0) if found is None else found.slow.log_marginals
-        searches, n_threads = SearchResult(logs, starts.n_found), min(n_threads, n_repeats)
-        return cls(posterior, *starts[:2], searches, n_repeats, seed, n_threads)
+            found = _Found([_Start(path, posterior.log_at_mean(), n_particles)], None, 0)
+        logs = np.zeros(0) if searches is None else searches.slow.log_marginals
+        result, n_threads = SearchResult(logs, found.n_found), min(n_threads, n_repeats)
+        return cls(posterior, found.starts, found.labels, result, n_repeats, seed, n_threads)
 
     def forward(
         self,
@@ -340,21 +343,21 @@ class _Runs:
         return logs
 
 
-def _at_modes(found: Searches, n_particles: int) -> _Starts | None:
+def _at_modes(searches: Searches, n_particles: int) -> _Found | None:
     """Return the best modes as starts of runs; None if modes are too many to be listed."""
-    if found.are_too_few:
+    if searches.modes_are_too_many:
         return None
-    modes, n_found = found.modes()
-    rng = np.random.default_rng([found.seed, 0, KEPT])
-    modes, labels = distinct(found.posterior, modes, rng)
+    modes, n_found = searches.modes()
+    rng = np.random.default_rng([searches.seed, 0, KEPT])
+    modes, labels = distinct(searches.posterior, modes, rng)
     labels = fitted_to(labels, modes, rng)
-    if found.has_more_than(modes):
+    if searches.has_more_than(modes):
         return None
-    paths = [
+    starts = [
         _Start(mode.pilot.path, mode.constant, _n_particles_of(mode, modes[0], n_particles))
         for mode in modes
     ]
-    return _Starts(paths, labels, n_found)
+    return _Found(starts, labels, n_found)
 
 
 def _n_particles_of(mode: Mode, best: Mode, n_particles: int) -> int:

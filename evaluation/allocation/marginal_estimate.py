@@ -61,6 +61,8 @@ class MarginalEstimate:
     repeats: Floats = field(repr=False)
     """(n_repeats,), the log of each repeat's estimate, of each start's bound, or of the truth."""
     n_particles: int = 0
+    """Particles of each run; of "annealed" those from the best mode, or twice those asked for where
+    modes are too many to be listed."""
     path: ParticlePath | None = field(default=None, repr=False)
     genealogy_error: float = field(default=math.nan, repr=False)
     """Standard error of `log_marginal` by the genealogy of the particles of each repeat, see

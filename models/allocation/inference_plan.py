@@ -79,6 +79,12 @@ class InferencePlan:
         return {name for names in self.unknown for name in names}
 
     @property
+    def has_one_allocation(self) -> bool:
+        """Whether nothing is to be found: no index that is summed over has two values."""
+        sizes = self.model.cardinalities
+        return not self.observed.n_tokens or all(sizes[name] == 1 for name in self.unknown_names)
+
+    @property
     def max_cliques(self) -> int:
         """Largest number of cliques of a pattern."""
         return int(np.diff(self.arrays.clique_start).max())

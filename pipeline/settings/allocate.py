@@ -83,7 +83,10 @@ class AllocateSettings:
         of=("annealed",),
     )
     chains: int = setting(
-        4, "chains of each run, resampled among each other", metavar="N", of=("annealed",)
+        4,
+        "chains of each run, resampled among each other; twice as many where modes are too many",
+        metavar="N",
+        of=("annealed",),
     )
     sweeps: int = setting(
         1000, "steps from independent tokens to the model", metavar="N", of=("annealed",)

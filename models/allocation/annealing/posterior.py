@@ -31,11 +31,6 @@ class Posterior:
         urn = urn_of(plan)
         return cls(plan, urn, moves_of(plan, urn), log_of_counts(plan.model, plan.observed))
 
-    @property
-    def is_known(self) -> bool:
-        """Whether there is only one allocation."""
-        return bool(self.urn.n_values.max() == 1) or not self.plan.observed.n_tokens
-
     def log_at_mean(self, mean: Floats | float = 0.0) -> float:
         """Return the log-probability of the data where a path begins: at the prior's mean, or at
         that of the prior with `mean` (n_state,) more tokens.

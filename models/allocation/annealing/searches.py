@@ -10,8 +10,9 @@ in better modes where these are many. In two lines, which know nothing of each o
 are crossed (`crossing`), and then all together.
 
 Beside, a *long* population is annealed from the prior's mean. Where it estimates far more than all
-modes of both lines, these are too many to be listed, and runs take such paths instead. So they do
-where it, and three more if it is not far from all modes together, estimate more than these at last.
+modes of both lines, there are too many to be listed, and runs take such paths instead. Else it is
+compared with the modes that are kept in the end, and three more are annealed where it is near them.
+If they estimate more, runs take such paths too.
 """
 
 import math
@@ -52,7 +53,7 @@ SLOW, QUICK = 2.0, 0.25  # Steps of a search, in units of those of a path
 QUICK_EACH = 4  # Quick searches for each slow one
 LONG = 8.0  # Steps of a long population, in units of those of a path
 N_LONG = 4  # Long populations that are averaged where one does not decide
-FAR = 10.0  # nats: one long population decides if it is so far below all modes, or above lines
+FAR = 10.0  # nats: one long population decides if it is so far below modes, or above both lines
 LONG_SHARE = 4  # Slow searches for each particle of a long population, which has at least two
 LOOSE = 2.0  # nats: coarse estimates of modes may be so much further below the best than `WITHIN`
 EVEN = 1.0  # nats: slow searches agree if their standard deviation is below it
@@ -113,7 +114,7 @@ class Searches:
         return self._prior_path(LONG, np.random.default_rng([self.seed, 0, LONGER]))
 
     @cached_property
-    def _first_long(self) -> float:
+    def _first_long_level(self) -> float:
         return self.long(0)
 
     def long(self, n: int) -> float:
@@ -125,12 +126,12 @@ class Searches:
         return posterior.log_at_mean() + log + log_mean_weight(population)
 
     @property
-    def are_too_few(self) -> bool:
-        """Whether a long population estimates far more than all modes of both lines: then modes are
-        too many to be listed, and need not be crossed further.
+    def modes_are_too_many(self) -> bool:
+        """Whether a long population estimates far more than all modes of both lines: then there are
+        too many to be listed, and they need not be crossed further.
         """
         levels = [mode.log_marginal for line in self._lines for mode in line]
-        return bool(self._first_long > np.logaddexp.reduce(levels) + FAR)
+        return bool(self._first_long_level > np.logaddexp.reduce(levels) + FAR)
 
     def has_more_than(self, modes: list[Mode]) -> bool:
         """Whether long populations estimate more than all these modes together.
@@ -139,7 +140,7 @@ class Searches:
         chance, as most are where they vary by nats: then the mean of `N_LONG` tells.
         """
         together = np.logaddexp.reduce([mode.log_marginal for mode in modes])
-        levels = [self._first_long]
+        levels = [self._first_long_level]
         if together - FAR < levels[0] <= together + EVEN:
             n_threads = min(self.n_threads, self.n_modes)
             levels += results_of(lambda n: self.long(1 + n), N_LONG - 1, n_threads)
@@ -211,7 +212,7 @@ def best_allocation(
     check_search_memory(plan, n_modes, n_threads, MAX_MEMORY)
     posterior = Posterior.of(plan)
     searches = Searches(posterior, n_modes, n_sweeps, seed, n_threads)
-    if posterior.is_known or searches.are_even:
+    if plan.has_one_allocation or searches.are_even:
         logs = searches.slow.log_marginals
         level = float(np.logaddexp.reduce(logs)) - math.log(len(logs))
         end = searches.slow.best(1)[0]

@@ -171,19 +171,26 @@ def test_more_long_populations_tell_where_one_is_near_the_modes(monkeypatch, lev
     assert asked == list(range(len(levels)))
 
 
-@pytest.mark.parametrize(("above", "are_too_few"), [(9.0, False), (11.0, True)])
-def test_lines_far_below_a_long_population_are_too_few(monkeypatch, above, are_too_few):
+@pytest.mark.parametrize(("above", "are_too_many"), [(9.9, False), (10.1, True)])
+def test_modes_of_lines_far_below_a_long_population_are_too_many(monkeypatch, above, are_too_many):
     model = AllocationModel.nmf(3, 3, 3, 0.001)
     found = searched(model, np.diag([24, 24, 24]), 4)
-    levels = [mode.log_marginal for line in found._lines for mode in line]
-    monkeypatch.setattr(Searches, "long", lambda _, _n: np.logaddexp.reduce(levels) + above)
-    monkeypatch.setattr(Crossing, "together", lambda *_: pytest.fail("crossed"))
+    mode = SimpleNamespace(log_marginal=math.log(1 / 3))
+    monkeypatch.setattr(Searches, "_lines", [[mode, mode], [mode]])  # of 0 nats together
+    monkeypatch.setattr(Searches, "long", lambda _, _n: above)
+    assert found.modes_are_too_many == are_too_many
+
+
+def test_modes_that_are_too_many_are_not_crossed_with_each_other(monkeypatch):
     monkeypatch.setattr(searches, "EVEN", 0.0)
-    assert found.are_too_few == are_too_few
-    if are_too_few:
-        settings = {"n_sweeps": 60, "n_repeats": 2, "n_modes": 4, "random_state": 1}
-        score = log_marginal(model, np.diag([24, 24, 24]), "annealed", **settings)
-        assert score.path.tokens[-1] == pytest.approx(60 * searches.LONG, rel=0.1)
+    monkeypatch.setattr(Searches, "long", lambda _, _n: 0.0)
+    monkeypatch.setattr(Crossing, "together", lambda *_: pytest.fail("crossed"))
+    model, settings = AllocationModel.nmf(3, 3, 3, 0.001), {"n_repeats": 2, "random_state": 1}
+    X = np.diag([24, 24, 24])
+    found = log_marginal(model, X, "annealed", n_modes=4, n_sweeps=60, **settings)
+    assert found.n_found == 0
+    assert found.n_particles == LONG_PARTICLES * N_PARTICLES
+    assert found.path.tokens[-1] == pytest.approx(60 * searches.LONG, rel=0.1)
 
 
 def test_crossing_finds_better_modes_whatever_the_threads(monkeypatch):
@@ -236,15 +243,22 @@ def test_threads_change_no_bit():
         assert np.array_equal(mode.mean, other.mean)
 
 
-def test_labels_take_memory_beside_particles():
-    model = AllocationModel.nmf(100, 100, 20)
+def needed_memory(rank, n_particles, n_modes):
+    model = AllocationModel.nmf(100, 100, rank)
     plan = plan_of(model, CellCounts.of(np.ones((100, 100), dtype=int), model))
+    with pytest.raises(TableMemoryError) as error:
+        check_annealing_memory(plan, n_particles, 1, 1, 0, n_modes)
+    return int(str(error.value).split(" need ")[1].split(" MiB")[0].replace(",", "")) * 2**20
 
+
+def test_where_there_is_one_allocation_modes_take_no_memory():
+    assert needed_memory(1, 10_000, 8) == needed_memory(1, 10_000, 0)
+
+
+def test_labels_take_memory_beside_particles():
     def needed(n_modes):
         n_particles = 10_000 if n_modes else LONG_PARTICLES * 10_000  # of long runs
-        with pytest.raises(TableMemoryError) as error:
-            check_annealing_memory(plan, n_particles, 1, 1, 0, n_modes)
-        return int(str(error.value).split(" need ")[1].split(" MiB")[0].replace(",", "")) * 2**20
+        return needed_memory(20, n_particles, n_modes)
 
     of_mode = 8 * 20 * 100 * 100  # a share of each hidden value in each cell
     assert needed(MAX_KEPT) > needed(0) + MAX_KEPT * of_mode
