@@ -1,7 +1,7 @@
 """How much the seed matters to LDA by Gibbs sampling, and what a consensus of chains does.
 
     python -m benchmarks.seeds [--documents 5000] [--topics 50] [--sweeps 200] [--chains 20]
-        [--groups 4 10 20]
+        [--groups 4 10 20] [--start online]
 
 Chains of `GibbsLDA` with the seeds 1, 2, …, each by itself, and in groups of successive seeds of
 which `models.consensus` makes one model. The perplexity is that of document completion of the 2,500
@@ -27,6 +27,7 @@ from benchmarks.reference_counts import reference_counts
 from evaluation import LikelihoodEstimate, log_likelihood, paired_difference, stability
 from evaluation.topics.stability import cosines
 from models import GibbsLDA, consensus
+from models.gibbs.start import STARTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,6 +99,7 @@ def main() -> None:
     parser.add_argument("--sweeps", type=int, default=200)
     parser.add_argument("--chains", type=int, default=20)
     parser.add_argument("--groups", type=int, nargs="+", default=[4, 10, 20])
+    parser.add_argument("--start", default="online", choices=STARTS)
     arguments = parser.parse_args()
     train, test = parts(arguments.documents)
 
@@ -108,7 +110,11 @@ def main() -> None:
     for seed in range(1, arguments.chains + 1):
         started = time.process_time()
         model = GibbsLDA(
-            arguments.topics, n_iter=arguments.sweeps, random_state=seed, n_jobs=-1
+            arguments.topics,
+            n_iter=arguments.sweeps,
+            start=arguments.start,
+            random_state=seed,
+            n_jobs=-1,
         ).fit(train)
         seconds = time.process_time() - started
         chains.append(Chain(model.topics_, model.topic_tokens_, score(model.topics_)))

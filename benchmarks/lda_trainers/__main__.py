@@ -20,6 +20,7 @@ from benchmarks.lda_trainers.table import short_table, tables
 from benchmarks.lda_trainers.trainers import OURS, PEERS, TRAINERS
 from benchmarks.reference_counts import reference_counts
 from corpora.files import atomic_write_text
+from models.gibbs.start import STARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,9 +113,7 @@ def arguments_of() -> argparse.Namespace:
         help="of the seconds from one look to the next, at least; more looks take longer to score",
     )
     parser.add_argument("--fixed-priors", action="store_true", help="learn no alpha")
-    parser.add_argument(
-        "--start", default="online", choices=("online", "random"), help="GibbsLDA's"
-    )
+    parser.add_argument("--start", default="online", choices=STARTS, help="GibbsLDA's")
     parser.add_argument(
         "--output", type=Path, default=OUTPUT, metavar="DIR", help="where runs are kept"
     )

@@ -13,7 +13,7 @@ from models.arrays import Floats, Ints
 from models.counts import frozen_words, whole_numbers
 from models.dirichlet_prior import prior_vector
 from models.estimator import CompletingEstimator
-from models.gibbs.start import online_start, random_start
+from models.gibbs.start import STARTS, online_start, random_start
 from models.gibbs.state import SAMPLERS, GibbsLDAState, GibbsLDAStep, check_state
 from models.gibbs.sweep import GibbsSweeps
 from models.gibbs.tokens import Tokens, tokens_of
@@ -94,7 +94,7 @@ class CollapsedGibbs(CompletingEstimator):
         self._check_integers(lowest | {"burn_in": 0, "word_budget": 0}, ("word_budget",))
         if self.n_topics > MAX_TOPICS:
             raise ValueError(f"n_topics must be at most {MAX_TOPICS}, found {self.n_topics}")
-        choices = {"sampler": ("auto", *SAMPLERS), "start": ("online", "random")}
+        choices = {"sampler": ("auto", *SAMPLERS), "start": STARTS}
         for name, allowed in choices.items():
             self._check_choice(name, allowed)
         effective_n_jobs(self.n_jobs)
@@ -150,9 +150,18 @@ class CollapsedGibbs(CompletingEstimator):
         self, counts: sparse.csr_array, tokens: Tokens, alpha: Floats, eta: Floats, seed: int
     ) -> NDArray[np.uint16]:
         """Return the topics (n_tokens,) before the first sweep."""
-        if self.start == "online" and len(tokens.doc_of):
-            by = (self.word_budget, seed, self.n_jobs)
-            return online_start(counts, tokens, alpha, eta, *by, surplus=self._surplus)
+        if self.start != "random" and len(tokens.doc_of):
+            return online_start(
+                counts,
+                tokens,
+                alpha,
+                eta,
+                self.word_budget,
+                seed,
+                self.n_jobs,
+                surplus=self._surplus,
+                is_anchored=self.start == "anchors",
+            )
         rng = np.random.default_rng([seed, 0, 0])
         return random_start(len(tokens.doc_of), self.n_topics, rng)
 

@@ -1,4 +1,6 @@
-"""First topics of collapsed Gibbs sampling: random, or from a short run of online LDA."""
+"""First topics of collapsed Gibbs sampling: random, or from a short run of online LDA, which begins
+at random topics or at those of anchor words.
+"""
 
 from itertools import pairwise
 
@@ -11,8 +13,10 @@ from models.arrays import Bools, Floats, Ints32
 from models.gibbs.dense import LANES, padded
 from models.gibbs.tokens import Tokens
 from models.kernel import kernel
+from models.lda.anchor_words import anchor_topics
 from models.lda.merging import merge_topics
 from models.lda.online_lda import OnlineLDA
+from models.lda.online_lda_state import OnlineLDAState
 from models.parallel import effective_n_jobs, for_blocks
 from models.variational.inference import infer_doc_topic
 
@@ -25,6 +29,13 @@ MIN_CAP, MAX_CAP, CAP_TIMES_TOPICS = 3, 10, 500
 """E-step iterations of a document, in the online run and when the first topics are drawn: 500 / K,
 within 3 to 10. Few topics must be distinct before sampling begins. With many topics iterations cost
 more, and a document keeps the topics that it has converged to for a long time."""
+STARTS = ("online", "anchors", "random")
+ANCHORED_SEED = 0
+"""Seed of the online run that begins at topics of anchor words: the sampler's own would bring its
+differences back. At K = 50, on 25,000 articles, models of two seeds have 91 % of topics in common
+with a seed of its own for each, and 99 % with this one."""
+ANCHORED_SHARE = 0.1
+"""Tokens that the topics of anchor words stand for at first, as a share of the corpus."""
 
 
 def random_start(n_tokens: int, n_topics: int, rng: np.random.Generator) -> NDArray[np.uint16]:
@@ -42,11 +53,14 @@ def online_start(
     n_jobs: int | None,
     warm: tuple[Ints32, Bools] | None = None,
     surplus: float = 1.0,
+    *,
+    is_anchored: bool = False,
 ) -> NDArray[np.uint16]:
     """Draw topics (n_tokens,) from θ_dk φ_kw after a pass of `OnlineLDA` over counts (D, V).
     The pass learns `surplus` times as many topics, which are then merged into K. `warm` holds
     counts n_wk (V, K) of earlier documents and the frozen words (V,), for a warm start: the pass
-    begins at the topics of these counts, and has no surplus.
+    begins at the topics of these counts, and has no surplus. An anchored pass begins at topics of
+    anchor words, and is the same for all seeds.
     """
     n_topics = len(alpha)
     alpha = alpha * min(1.0, MAX_ALPHA / alpha.sum())
@@ -58,13 +72,15 @@ def online_start(
         n_passes=ONLINE_PASSES,
         max_e_iterations=_cap(n_learned),
         word_budget=word_budget,
-        random_state=seed,
+        random_state=ANCHORED_SEED if is_anchored else seed,
         n_jobs=n_jobs,
     ).resume(counts, None)
     if warm is not None:
         n_wk, online.state_.frozen = warm
         share = online.documents_stood_for(counts) / counts.shape[0]
         online.state_.learn_from(np.multiply(n_wk, share, dtype=np.float64))
+    elif is_anchored:
+        _begin_at_anchors(online.state_, counts)
     for _ in online.iterate(counts, state=online.state_):
         pass
     if n_learned > n_topics:
@@ -72,6 +88,15 @@ def online_start(
     else:
         word_topic = online.topics_.word_topic
     return topics_given(word_topic, counts, tokens, alpha, seed, n_jobs)
+
+
+def _begin_at_anchors(state: OnlineLDAState, counts: sparse.csr_array) -> None:
+    """Set topics to those of anchor words in counts (D, V); if these are fewer, the rest stays."""
+    topics = anchor_topics(counts, state.excess.shape[1])
+    expected = state.excess * state.scale
+    n_tokens = ANCHORED_SHARE * counts.sum() / len(state.alpha)
+    expected[:, : topics.shape[1]] = topics * n_tokens
+    state.learn_from(expected)
 
 
 def _merged(topic_word_dirichlet: Floats, n_topics: int) -> Floats:

@@ -51,6 +51,7 @@ GIBBS = TrainerSpec(
     ways=(
         *({"sampler": each, "learn_priors": "both", "thinning": 2} for each in SAMPLERS),
         {"start": "random", "word_budget": 6, "topics_from": "samples"},
+        {"start": "anchors"},
     ),
 )
 CHAINS = TrainerSpec(

@@ -199,8 +199,9 @@ class TrainSettings:
     )
     start: str = setting(
         "online",
-        "start of the first sweep: topics of one pass of online, or uniform",
-        choices=("online", "random"),
+        "start of the first sweep: topics of one pass of online, from random topics or, the same "
+        "for every seed, from anchor words; or uniform",
+        choices=("online", "anchors", "random"),
         of=SAMPLED,
     )
     burn_in: int = setting(0, "sweeps before topics are averaged", metavar="N", of=SAMPLED)

@@ -1,0 +1,83 @@
+"""Anchor words: topics to begin with that are determined by the corpus alone.
+
+A word that only one topic has, its anchor, stands for the topic: the words beside it are the
+topic's. Anchors are found as the corners of the simplex that the words' rows of co-occurrences span
+(Arora et al. 2013, "A practical algorithm for topic modeling with provable guarantees", algorithm
+4): one after the other the row farthest from the span of those before. Their recovery of topics is
+left out, since sampling follows: a first topic is the row of its anchor.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from corpora.row_blocks import row_blocks
+from models.arrays import Floats, Ints
+
+MAX_WORDS = 3000
+"""Words that can be anchors, or as many as there are topics: those in the most documents, as rows
+of rare words are noisy. They take 8 bytes for each pair."""
+DECIMALS = 12
+"""Decimals of squared distances: their last bits depend on the threads of the matrix product."""
+
+
+def anchor_topics(counts: sparse.csr_array, n_topics: int) -> Floats:
+    """Return topics (V, N) that have the words beside N anchors in documents counts (D, V).
+
+    N is `n_topics`, or less if so many rows of co-occurrences are not linearly independent.
+    """
+    n_words = counts.shape[1]
+    n_docs = np.zeros(n_words, dtype=np.int64)
+    for _, block in row_blocks(counts):
+        n_docs += np.bincount(block.indices, minlength=n_words)
+    words = np.argsort(-n_docs, kind="stable")[: max(MAX_WORDS, n_topics)]
+    rows = cooccurrences(counts, words, words)
+    has_company = rows.any(axis=1)
+    anchors = words[has_company][_corners(_normalized(rows[has_company]), n_topics)]
+    beside = cooccurrences(counts, anchors, np.arange(n_words))
+    return np.ascontiguousarray(_normalized(beside).T)
+
+
+def cooccurrences(counts: sparse.csr_array, words: Ints, others: Ints) -> Floats:
+    """Return (n, m), how often two tokens of a document are one of `words` and one of `others`.
+
+    Each document (counts has shape (D, V)) contributes the probability that two of its tokens,
+    drawn without replacement, are these words; it has none if it has a single token.
+    """
+    total = np.zeros((len(words), len(others)))
+    once = np.zeros(counts.shape[1])
+    for _, block in row_blocks(counts):
+        n_tokens = block.sum(axis=1, dtype=np.float64)
+        weight = np.divide(1.0, n_tokens * (n_tokens - 1.0), where=n_tokens > 1, out=0.0 * n_tokens)
+        weighted = sparse.csr_array(sparse.diags_array(weight) @ block)
+        total += (block[:, words].T @ weighted[:, others]).toarray()
+        once += weighted.sum(axis=0)
+    rows, columns = np.nonzero(words[:, None] == others)
+    total[rows, columns] -= once[words[rows]]
+    return total
+
+
+def _normalized(rows: Floats) -> Floats:
+    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+
+def _corners(rows: Floats, n_corners: int) -> Ints:
+    """Return the numbers of at most `n_corners` of `rows` (n, m), each the farthest from the span
+    of those before; the first is the one farthest from the origin.
+    """
+    if not len(rows):
+        return np.zeros(0, dtype=np.int64)
+    corners = [int(np.argmax(np.round((rows**2).sum(axis=1), DECIMALS)))]
+    rows = rows - rows[corners[0]]
+    squared = (rows**2).sum(axis=1)
+    basis = np.zeros((min(n_corners, len(rows)) - 1, rows.shape[1]))
+    for n in range(len(basis)):
+        distance = np.round(squared, DECIMALS)
+        row = int(np.argmax(distance))
+        if distance[row] <= 0.0:
+            break
+        corners.append(row)
+        rest = rows[row] - basis[:n].T @ (basis[:n] @ rows[row])
+        basis[n] = rest / np.sqrt(rest @ rest)
+        squared = np.maximum(squared - (rows @ basis[n]) ** 2, 0.0)
+        squared[row] = 0.0
+    return np.array(corners)
