@@ -31,10 +31,12 @@ def anchor_topics(counts: sparse.csr_array, n_topics: int) -> Floats:
         n_docs += np.bincount(block.indices, minlength=n_words)
     words = np.argsort(-n_docs, kind="stable")[: max(MAX_WORDS, n_topics)]
     rows = cooccurrences(counts, words, words)
-    has_company = rows.any(axis=1)
-    anchors = words[has_company][_corners(_normalized(rows[has_company]), n_topics)]
-    beside = cooccurrences(counts, anchors, np.arange(n_words))
-    return np.ascontiguousarray(_normalized(beside).T)
+    if not (has_company := rows.any(axis=1)).all():
+        words, rows = words[has_company], rows[has_company]
+    rows /= rows.sum(axis=1, keepdims=True)
+    beside = cooccurrences(counts, words[_corners(rows, n_topics)], np.arange(n_words))
+    beside /= beside.sum(axis=1, keepdims=True)
+    return np.ascontiguousarray(beside.T)
 
 
 def cooccurrences(counts: sparse.csr_array, words: Ints, others: Ints) -> Floats:
@@ -56,28 +58,24 @@ def cooccurrences(counts: sparse.csr_array, words: Ints, others: Ints) -> Floats
     return total
 
 
-def _normalized(rows: Floats) -> Floats:
-    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
-
-
 def _corners(rows: Floats, n_corners: int) -> Ints:
     """Return the numbers of at most `n_corners` of `rows` (n, m), each the farthest from the span
-    of those before; the first is the one farthest from the origin.
+    of those before; the first is the one farthest from the origin. Mutates `rows`.
     """
     if not len(rows):
         return np.zeros(0, dtype=np.int64)
-    corners = [int(np.argmax(np.round((rows**2).sum(axis=1), DECIMALS)))]
-    rows = rows - rows[corners[0]]
-    squared = (rows**2).sum(axis=1)
-    basis = np.zeros((min(n_corners, len(rows)) - 1, rows.shape[1]))
-    for n in range(len(basis)):
-        distance = np.round(squared, DECIMALS)
-        row = int(np.argmax(distance))
-        if distance[row] <= 0.0:
+    corners = [int(np.argmax(np.round(np.einsum("ij,ij->i", rows, rows), DECIMALS)))]
+    rows -= rows[corners[0]].copy()
+    product = rows @ rows.T
+    squared = np.diagonal(product).copy()
+    # A Cholesky decomposition of the inner products that takes the largest remainder first.
+    factor = np.zeros((min(n_corners, len(rows)) - 1, len(rows)))
+    for n in range(len(factor)):
+        squared[corners] = 0.0
+        row = int(np.argmax(np.round(squared, DECIMALS)))
+        if np.round(squared[row], DECIMALS) <= 0.0:
             break
         corners.append(row)
-        rest = rows[row] - basis[:n].T @ (basis[:n] @ rows[row])
-        basis[n] = rest / np.sqrt(rest @ rest)
-        squared = np.maximum(squared - (rows @ basis[n]) ** 2, 0.0)
-        squared[row] = 0.0
+        factor[n] = (product[row] - factor[:n].T @ factor[:n, row]) / np.sqrt(squared[row])
+        squared -= factor[n] ** 2
     return np.array(corners)

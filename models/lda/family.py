@@ -51,7 +51,6 @@ GIBBS = TrainerSpec(
     ways=(
         *({"sampler": each, "learn_priors": "both", "thinning": 2} for each in SAMPLERS),
         {"start": "random", "word_budget": 6, "topics_from": "samples"},
-        {"start": "anchors"},
     ),
 )
 CHAINS = TrainerSpec(

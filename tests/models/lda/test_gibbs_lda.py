@@ -33,7 +33,7 @@ def cosine_after_matching(found, truth):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sampler", SAMPLERS)
-@pytest.mark.parametrize("start", ["online", "random"])
+@pytest.mark.parametrize("start", ["online", "anchors", "random"])
 def test_planted_topics_are_found_again(sampler, start):
     rng = np.random.default_rng(5)
     truth = rng.dirichlet(np.full(60, 0.08), size=6)
@@ -302,7 +302,7 @@ def test_what_is_refused():
         next(GibbsLDA(3).iterate(random_counts(), state=state))
 
 
-@pytest.mark.parametrize("start", ["online", "random"])
+@pytest.mark.parametrize("start", ["online", "anchors", "random"])
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_documents_and_words_without_tokens(start, sampler):
     counts = np.zeros((5, 4), dtype=np.int32)

@@ -19,6 +19,7 @@ TRAINERS = {
     "online": (OnlineLDA, {"batch_size": 20, "total_documents": 200}),
     "online-mean": (OnlineLDA, {"batch_size": 20, "expectation": "mean"}),
     "gibbs": (GibbsLDA, {"n_iter": 7, "sampler": "exact-sparse"}),
+    "gibbs-anchors": (GibbsLDA, {"n_iter": 7, "start": "anchors"}),
     "gibbs-random": (GibbsLDA, {"n_iter": 7, "start": "random"}),
 }
 EVERY = pytest.mark.parametrize("name", TRAINERS)
