@@ -95,7 +95,7 @@ class GibbsLDA(CollapsedGibbs):
         200, K beyond 2,000), which are then merged into K (see `models.lda.merging`), or uniformly
         random. With "anchors" the pass begins at topics of anchor words (see
         `models.lda.anchor_words`) and is the same for every seed, so that models of other seeds
-        have nearly the same topics. It takes 72 MB or 8·K² bytes, whichever is more, for a time.
+        have nearly the same topics. For a time it takes another 32·max(3000, K)² bytes.
     burn_in : int
         Sweeps before the first sample in `topics_`. A sample's weight is the number of sweeps since
         burn-in, so that early samples fade.

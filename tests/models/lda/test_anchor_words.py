@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from evaluation.topics.stability import cosines
-from models import GibbsLDA
+from models import GibbsLDA, GibbsLDAChains
 from models.lda import anchor_words
 from models.lda.anchor_words import anchor_topics, cooccurrences
 
@@ -111,3 +111,9 @@ def test_streams_and_frozen_words():
     for first in range(0, 400, 100):
         model.partial_fit(counts[first : first + 100])
     assert model.topics_.topic_word.shape == (4, 40)
+
+
+def test_chains_from_one_start_are_refused():
+    with pytest.raises(ValueError, match="3 chains would all begin at the same topics: take"):
+        GibbsLDAChains(2, chains=3, start="anchors").check_settings()
+    GibbsLDAChains(2, chains=1, start="anchors").check_settings()
