@@ -305,7 +305,8 @@ def test_damaged_cells_are_made_again(place, no_pictures):
 @pytest.mark.slow
 def test_killed_while_it_scores(place):
     np.save(place / "large.npy", np.random.default_rng(3).poisson(3.0, (20, 20)))
-    argv = ("large.npy", "--ranks", "1:6", "--particles", 400, "--repeats", 4, "--threads", 1)
+    argv = ("large.npy", "--ranks", "1:6", "--method", "smc", "--particles", 400, "--repeats", 4)
+    argv += ("--threads", 1)
     whole = finish(spawn("allocate", *argv, "--output", "whole", "--json", cwd=place)).result
     ResultCache().clear()
     process = spawn("allocate", *argv, "--output", "parts", cwd=place)
