@@ -3,12 +3,14 @@ at random topics or at those of anchor words.
 """
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from corpora.array_file import release
+from corpora.row_blocks import total_of
 from models.arrays import Bools, Floats, Ints32
 from models.gibbs.dense import LANES, padded
 from models.gibbs.tokens import Tokens
@@ -24,16 +26,17 @@ MAX_ALPHA = 5.0
 """Upper limit of the sum of alpha in the online run. With 0.1 for each of many topics, the E-step
 would spread every document over all topics, and these would stay alike: at K = 1000 the perplexity
 of 600 test articles after 20 sweeps was 1273 without the limit and 1207 with it."""
-ONLINE_PASSES = 1
+ONLINE_STEPS = {"n_passes": 1}
 MIN_CAP, MAX_CAP, CAP_TIMES_TOPICS = 3, 10, 500
 """E-step iterations of a document, in the online run and when the first topics are drawn: 500 / K,
 within 3 to 10. Few topics must be distinct before sampling begins. With many topics iterations cost
 more, and a document keeps the topics that it has converged to for a long time."""
 STARTS = ("online", "anchors", "random")
-ANCHORED_SEED = 0
-"""Seed of the online run that begins at topics of anchor words: the sampler's own would bring its
-differences back. At K = 50, on 25,000 articles, models of two seeds have 91 % of topics in common
-with a seed of its own for each, and 99 % with this one."""
+ANCHORED_STEPS, ANCHORED_ENTRIES = 3, 4_000_000
+"""Steps of the run that begins at topics of anchor words, at least if it has several passes, and
+shares of topics in a batch's documents. Steps of few documents would bring differences between
+seeds back: at K = 50, on 25,000 articles, models of two seeds have 90 % of topics in common after a
+pass of 25 batches, and 96 % after three of all documents."""
 ANCHORED_SHARE = 0.1
 """Tokens that the topics of anchor words stand for at first, as a share of the corpus."""
 
@@ -59,8 +62,8 @@ def online_start(
     """Draw topics (n_tokens,) from θ_dk φ_kw after a pass of `OnlineLDA` over counts (D, V).
     The pass learns `surplus` times as many topics, which are then merged into K. `warm` holds
     counts n_wk (V, K) of earlier documents and the frozen words (V,), for a warm start: the pass
-    begins at the topics of these counts, and has no surplus. An anchored pass begins at topics of
-    anchor words, and is the same for all seeds.
+    begins at the topics of these counts, and has no surplus. An anchored run begins at topics of
+    anchor words, and has few steps of many documents, in up to three passes.
     """
     n_topics = len(alpha)
     alpha = alpha * min(1.0, MAX_ALPHA / alpha.sum())
@@ -69,11 +72,11 @@ def online_start(
         n_learned,
         alpha=np.resize(alpha, n_learned) * (n_topics / n_learned),
         eta=eta,
-        n_passes=ONLINE_PASSES,
         max_e_iterations=_cap(n_learned),
         word_budget=word_budget,
-        random_state=ANCHORED_SEED if is_anchored else seed,
+        random_state=seed,
         n_jobs=n_jobs,
+        **(_anchored_steps(counts.shape[0], n_learned) if is_anchored else ONLINE_STEPS),
     ).resume(counts, None)
     if warm is not None:
         n_wk, online.state_.frozen = warm
@@ -90,11 +93,21 @@ def online_start(
     return topics_given(word_topic, counts, tokens, alpha, seed, n_jobs)
 
 
+def _anchored_steps(n_docs: int, n_topics: int) -> dict[str, Any]:
+    batch_size = min(max(1000, ANCHORED_ENTRIES // n_topics), n_docs)
+    return {
+        "batch_size": batch_size,
+        "n_passes": max(1, round(ANCHORED_STEPS * batch_size / n_docs)),
+        "learning_decay": 0.5,
+        "learning_offset": 0.0,
+    }
+
+
 def _begin_at_anchors(state: OnlineLDAState, counts: sparse.csr_array) -> None:
     """Set topics to those of anchor words in counts (D, V); if these are fewer, the rest stays."""
     topics = anchor_topics(counts, state.excess.shape[1])
     expected = state.excess * state.scale
-    n_tokens = ANCHORED_SHARE * counts.sum() / len(state.alpha)
+    n_tokens = ANCHORED_SHARE * total_of(counts) / len(state.alpha)
     expected[:, : topics.shape[1]] = topics * n_tokens
     state.learn_from(expected)
 

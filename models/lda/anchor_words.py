@@ -1,10 +1,11 @@
-"""Anchor words: topics to begin with that are determined by the corpus alone.
+"""Anchor words: first topics that only the documents decide, in whatever order they are.
 
 A word that only one topic has, its anchor, stands for the topic: the words beside it are the
-topic's. Anchors are found as the corners of the simplex that the words' rows of co-occurrences span
-(Arora et al. 2013, "A practical algorithm for topic modeling with provable guarantees", algorithm
-4): one after the other the row farthest from the span of those before. Their recovery of topics is
-left out, since sampling follows: a first topic is the row of its anchor.
+topic's. Anchors are corners of the simplex that the words' rows of co-occurrences span, found as in
+the first loop of algorithm 4 of Arora et al. 2013, "A practical algorithm for topic modeling with
+provable guarantees": one after another the row farthest from the span, here the affine one, of
+those before. Its second loop and the recovery of topics are left out, since sampling follows. An
+anchor's topic is the words found beside it.
 """
 
 import numpy as np
@@ -15,20 +16,21 @@ from models.arrays import Floats, Ints
 
 MAX_WORDS = 3000
 """Words that can be anchors, or as many as there are topics: those in the most documents, as rows
-of rare words are noisy. They take 8 bytes for each pair."""
-DECIMALS = 12
-"""Decimals of squared distances: their last bits depend on the threads of the matrix product."""
+of rare words are noisy."""
+TIE = 1e-12
+"""Squared distances that differ by less are equal, and the first word is taken: their last bits
+depend on the threads of the matrix product."""
 
 
 def anchor_topics(counts: sparse.csr_array, n_topics: int) -> Floats:
     """Return topics (V, N) that have the words beside N anchors in documents counts (D, V).
 
-    N is `n_topics`, or less if so many rows of co-occurrences are not linearly independent.
+    N is `n_topics`, or fewer if not so many rows of co-occurrences are affinely independent.
     """
     n_words = counts.shape[1]
     n_docs = np.zeros(n_words, dtype=np.int64)
     for _, block in row_blocks(counts):
-        n_docs += np.bincount(block.indices, minlength=n_words)
+        n_docs += np.bincount(block.indices[block.data > 0], minlength=n_words)
     words = np.argsort(-n_docs, kind="stable")[: max(MAX_WORDS, n_topics)]
     rows = cooccurrences(counts, words, words)
     if not (has_company := rows.any(axis=1)).all():
@@ -53,18 +55,18 @@ def cooccurrences(counts: sparse.csr_array, words: Ints, others: Ints) -> Floats
         weighted = sparse.csr_array(sparse.diags_array(weight) @ block)
         total += (block[:, words].T @ weighted[:, others]).toarray()
         once += weighted.sum(axis=0)
-    rows, columns = np.nonzero(words[:, None] == others)
+    _, rows, columns = np.intersect1d(words, others, assume_unique=True, return_indices=True)
     total[rows, columns] -= once[words[rows]]
     return total
 
 
 def _corners(rows: Floats, n_corners: int) -> Ints:
-    """Return the numbers of at most `n_corners` of `rows` (n, m), each the farthest from the span
-    of those before; the first is the one farthest from the origin. Mutates `rows`.
+    """Return the numbers of at most `n_corners` of `rows` (n, m), each the farthest from the affine
+    span of those before; the first is the one farthest from the origin. Mutates `rows`.
     """
     if not len(rows):
         return np.zeros(0, dtype=np.int64)
-    corners = [int(np.argmax(np.round(np.einsum("ij,ij->i", rows, rows), DECIMALS)))]
+    corners = [_first_of_largest(np.einsum("ij,ij->i", rows, rows))]
     rows -= rows[corners[0]].copy()
     product = rows @ rows.T
     squared = np.diagonal(product).copy()
@@ -72,10 +74,14 @@ def _corners(rows: Floats, n_corners: int) -> Ints:
     factor = np.zeros((min(n_corners, len(rows)) - 1, len(rows)))
     for n in range(len(factor)):
         squared[corners] = 0.0
-        row = int(np.argmax(np.round(squared, DECIMALS)))
-        if np.round(squared[row], DECIMALS) <= 0.0:
+        row = _first_of_largest(squared)
+        if squared[row] <= TIE:
             break
         corners.append(row)
         factor[n] = (product[row] - factor[:n].T @ factor[:n, row]) / np.sqrt(squared[row])
         squared -= factor[n] ** 2
     return np.array(corners)
+
+
+def _first_of_largest(values: Floats) -> int:
+    return int(np.argmax(values >= values.max() - TIE))

@@ -93,9 +93,10 @@ class GibbsLDA(CollapsedGibbs):
     start : {"online", "anchors", "random"}
         Topics before the first sweep: from one pass of `OnlineLDA` over 2·K topics (1.5·K beyond
         200, K beyond 2,000), which are then merged into K (see `models.lda.merging`), or uniformly
-        random. With "anchors" the pass begins at topics of anchor words (see
-        `models.lda.anchor_words`) and is the same for every seed, so that models of other seeds
-        have nearly the same topics. For a time it takes another 32·max(3000, K)² bytes.
+        random. With "anchors" one to three passes with few steps begin at topics of anchor words
+        (see `models.lda.anchor_words`), which the documents alone decide, so that models of other
+        seeds have nearly the same topics; tokens still differ. For a time it takes another
+        32·max(3000, K)² bytes. Warm starts of a stream begin at its topics.
     burn_in : int
         Sweeps before the first sample in `topics_`. A sample's weight is the number of sweeps since
         burn-in, so that early samples fade.

@@ -199,8 +199,8 @@ class TrainSettings:
     )
     start: str = setting(
         "online",
-        "start of the first sweep: topics of one pass of online, from random topics or, the same "
-        "for every seed, from anchor words; or uniform",
+        "topics before the first sweep: online, of a pass of online LDA; anchors, of passes that "
+        "begin at anchor words, so that seeds differ little; random, uniform",
         choices=("online", "anchors", "random"),
         of=SAMPLED,
     )

@@ -1,10 +1,16 @@
+from unittest import mock
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from evaluation import stability
 from evaluation.topics.stability import cosines
-from models import GibbsLDA, GibbsLDAChains
+from models import GibbsLDA, GibbsLDAChains, OnlineLDA
+from models.gibbs import start
 from models.lda import anchor_words
 from models.lda.anchor_words import anchor_topics, cooccurrences
 
@@ -81,17 +87,110 @@ def test_fewer_anchors_than_topics(counts, n_topics, n_found):
     assert np.isfinite(model.topics_.topic_word).all()
 
 
-def test_topics_of_the_start_do_not_depend_on_the_seed():
+def alike(models):
+    """Smallest cosine of topics of the same number in the first model and another."""
+    first, *others = (model.topics_.topic_word for model in models)
+    return min(np.diagonal(cosines(other, first)).min() for other in others)
+
+
+def test_planted_topics_have_the_same_numbers_from_every_seed_and_order_of_documents():
     topics, counts = planted()
+    rng = np.random.default_rng(0)
     found = [
-        GibbsLDA(4, n_iter=30, start="anchors", random_state=seed).fit(counts).topics_.topic_word
-        for seed in range(4)
+        GibbsLDA(4, n_iter=30, start="anchors", random_state=seed).fit(each)
+        for seed, each in enumerate([counts, counts, counts[rng.permutation(400)]])
     ]
-    for other in found[1:]:  # the same topic has the same number
-        assert np.diagonal(cosines(other, found[0])).min() > 0.99
-    similar = cosines(topics, found[0])
+    assert alike(found) > 0.99
+    similar = cosines(topics, found[0].topics_.topic_word)
     assert np.sort(similar.argmax(axis=1)).tolist() == [0, 1, 2, 3]
     assert similar.max(axis=1).min() > 0.98
+
+
+@pytest.mark.parametrize("start", ["anchors", "online"])
+def test_seeds_find_the_same_topics_from_anchors_alone(start):
+    rng = np.random.default_rng(1)
+    truth = rng.dirichlet(np.full(200, 0.1), 20)
+    shares = rng.dirichlet(np.full(20, 0.1), 300)
+    counts = np.stack([rng.multinomial(50, share @ truth) for share in shares])
+    models = [
+        GibbsLDA(20, n_iter=20, start=start, random_state=seed).fit(counts) for seed in range(3)
+    ]
+    found = stability(models[0].topics_, [model.topics_ for model in models[1:]])
+    assert (found.share >= 0.9) == (start == "anchors")
+
+
+def naive_corners(rows, n_corners):
+    corners = [np.argmax(np.linalg.norm(rows, axis=1))]
+    while len(corners) < n_corners:
+        span = (rows[corners[1:]] - rows[corners[0]]).T
+        apart = (rows - rows[corners[0]]).T
+        if span.shape[1]:
+            apart = apart - span @ np.linalg.lstsq(span, apart)[0]
+        corners.append(np.argmax(np.linalg.norm(apart, axis=0)))
+    return corners
+
+
+@given(st.integers(0, 2**32), st.integers(1, 12))
+def test_corners_are_the_rows_farthest_from_the_affine_span(seed, n_corners):
+    rows = np.random.default_rng(seed).dirichlet(np.full(15, 0.5), 30)
+    expected = naive_corners(rows, n_corners)
+    assert anchor_words._corners(rows, n_corners).tolist() == expected
+
+
+def test_ties_take_the_first_word_whatever_the_order_of_sums():
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        block = rng.poisson(0.3, (40, 20)) + np.eye(40, 20)
+        gram = block.T @ block
+        rows = np.kron(np.eye(4), gram / gram.sum(axis=1, keepdims=True))
+        found = anchor_words._corners(rows.copy(), 60)
+        for _ in range(3):
+            permuted = rows[:, rng.permutation(80)]
+            assert_array_equal(anchor_words._corners(permuted, 60), found)
+
+
+def test_the_run_of_the_start_begins_at_the_topics_of_anchors():
+    _, counts = planted()
+    state = OnlineLDA(6, word_budget=30, random_state=0).resume(counts, None).state_
+    before = state.excess.copy()
+    start._begin_at_anchors(state, counts)
+    topics = anchor_topics(counts, 6)
+    assert topics.shape[1] == 6
+    expected = topics * 0.1 * counts.sum() / 6
+    expected[state.frozen] = 0.0
+    assert state.frozen.sum() == 10
+    assert_allclose(state.excess, expected)
+    with mock.patch.object(start, "anchor_topics", return_value=topics[:, :2]):
+        state.excess = before.copy()
+        start._begin_at_anchors(state, counts)
+    assert_allclose(state.excess[~state.frozen, 2:], before[~state.frozen, 2:])
+
+
+@pytest.mark.parametrize(
+    ("n_docs", "n_topics", "batch_size", "n_passes"),
+    [
+        (100, 20, 100, 3),
+        (25_000, 100, 25_000, 3),
+        (60_000, 100, 40_000, 2),
+        (1_000_000, 100, 40_000, 1),
+        (25_000, 1500, 2666, 1),
+        (25_000, 10_000, 1000, 1),
+    ],
+)
+def test_few_steps_of_many_documents(n_docs, n_topics, batch_size, n_passes):
+    steps = start._anchored_steps(n_docs, n_topics)
+    assert (steps["batch_size"], steps["n_passes"]) == (batch_size, n_passes)
+
+
+def test_zeros_that_are_stored_change_nothing(monkeypatch):
+    monkeypatch.setattr(anchor_words, "MAX_WORDS", 20)
+    _, counts = planted(100)
+    dense = counts.toarray()
+    dense[:, ::2][dense[:, ::2] == 0] = -1
+    stored = sparse.csr_array(dense)
+    stored.data[stored.data < 0] = 0
+    assert stored.nnz > counts.nnz
+    assert_array_equal(anchor_topics(stored, 4), anchor_topics(counts, 4))
 
 
 def test_seeds_and_threads():
@@ -103,14 +202,6 @@ def test_seeds_and_threads():
 
     assert_array_equal(fitted(1, 2), fitted(1, 1))
     assert not np.array_equal(fitted(2, 1), fitted(1, 1))
-
-
-def test_streams_and_frozen_words():
-    _, counts = planted()
-    model = GibbsLDA(4, n_iter=4, start="anchors", word_budget=30, random_state=0)
-    for first in range(0, 400, 100):
-        model.partial_fit(counts[first : first + 100])
-    assert model.topics_.topic_word.shape == (4, 40)
 
 
 def test_chains_from_one_start_are_refused():
