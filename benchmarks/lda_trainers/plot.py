@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import LogLocator, StrMethodFormatter
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 
     from benchmarks.lda_trainers.results import Run
 
-HEADROOM = 1.3
-"""The axis ends at this times the worst of the last perplexities; curves begin far above."""
+HEADROOM, FAR = 1.3, 1.5
+"""The axis ends at `HEADROOM` times the worst of the last perplexities, as curves begin far above,
+or times `FAR` times the best one."""
+MAX_COLUMNS = 4
 
 
 def plot_results(runs: Sequence[Run], directory: Path) -> list[Path]:
@@ -32,11 +35,13 @@ def plot_results(runs: Sequence[Run], directory: Path) -> list[Path]:
     names = list(dict.fromkeys(run.trainer for run in runs))
 
     def draw(figure: Any) -> None:
-        figure.set_size_inches(1 + 3.6 * len(panels), 4.2)
+        n_columns = min(len(panels), MAX_COLUMNS)
+        n_rows = math.ceil(len(panels) / n_columns)
+        figure.set_size_inches(1 + 3.6 * n_columns, 1 + 3.2 * n_rows)
         looks = {name: series_style(n) for n, name in enumerate(names)}
         lines = {}
-        all_axes = figure.subplots(1, len(panels), squeeze=False).flat
-        for axes, (group, there) in zip(all_axes, panels.items(), strict=True):
+        for n, (group, there) in enumerate(panels.items()):
+            axes = figure.add_subplot(n_rows, n_columns, n + 1)
             for run in there:
                 (lines[run.trainer],) = axes.plot(
                     [look.seconds for look in run.looks],
@@ -48,7 +53,7 @@ def plot_results(runs: Sequence[Run], directory: Path) -> list[Path]:
                     markevery=[-1],
                 )
             best = min(look.perplexity for run in there for look in run.looks)
-            worst = max(run.looks[-1].perplexity for run in there)
+            worst = min(FAR * best, max(run.looks[-1].perplexity for run in there))
             axes.set_ylim(best - 0.05 * (HEADROOM * worst - best), HEADROOM * worst)
             axes.set_xscale("log")
             axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
