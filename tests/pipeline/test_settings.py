@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from models.gibbs.start import STARTS
+from models.gibbs.state import SAMPLERS
 from pipeline.errors import UsageError
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.setting_sources import SECTIONS, as_table, from_table, resolve, value_type
@@ -132,6 +134,12 @@ def test_defaults_are_of_their_own_type_and_among_their_choices(section):
         if callable(each.metadata["choices"]):  # which --help does not call
             assert set(each.metadata["metavar"].strip("{}").split(",")) == set(choices)
     assert resolve(kind, section, {}, {}, Path("nosuch.toml")) == kind()
+
+
+def test_choices_of_gibbs_sampling_are_those_of_the_estimator():
+    choices = {each.name: choices_of(each) for each in fields(TrainSettings)}
+    assert choices["start"] == STARTS
+    assert choices["sampler"] == ("auto", *SAMPLERS)
 
 
 def test_a_table_and_back():
