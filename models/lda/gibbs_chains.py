@@ -44,8 +44,8 @@ class GibbsLDAChains(CompletingEstimator):
         N.
     alpha, eta, learn_priors, n_iter, sampler, start, burn_in, thinning, prior_interval
     topics_from, word_budget
-        Settings of each chain, as those of `GibbsLDA`; not `start="anchors"`, from which all chains
-        would begin alike.
+        Settings of each chain, as those of `GibbsLDA`. From `start="anchors"` chains begin alike:
+        that they agree says less.
     random_state : int, numpy Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`. The first chain has this seed, and the same
         bits as `GibbsLDA` with it; the others have seeds derived from it.
@@ -172,8 +172,3 @@ class GibbsLDAChains(CompletingEstimator):
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
         check_whole("chains", self.chains, 1)
         self._chain(0).check_settings()
-        if self.start == "anchors" and self.chains > 1:
-            raise ValueError(
-                f'with start "anchors" the {self.chains} chains would all begin at the same '
-                'topics: take start "online", or one chain'
-            )

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from evaluation import stability
 from evaluation.topics.stability import cosines
-from models import GibbsLDA, GibbsLDAChains, OnlineLDA
+from models import GibbsLDA, OnlineLDA
 from models.gibbs import start
 from models.lda import anchor_words
 from models.lda.anchor_words import anchor_topics, cooccurrences
@@ -204,9 +204,3 @@ def test_seeds_and_threads():
 
     assert_array_equal(fitted(1, 2), fitted(1, 1))
     assert not np.array_equal(fitted(2, 1), fitted(1, 1))
-
-
-def test_chains_from_one_start_are_refused():
-    with pytest.raises(ValueError, match="3 chains would all begin at the same topics: take"):
-        GibbsLDAChains(2, chains=3, start="anchors").check_settings()
-    GibbsLDAChains(2, chains=1, start="anchors").check_settings()
