@@ -36,7 +36,7 @@ ANCHORED_STEPS, ANCHORED_ENTRIES = 3, 4_000_000
 """Steps of the run that begins at topics of anchor words, at least if it has several passes, and
 shares of topics in a batch's documents. Steps of few documents would bring differences between
 seeds back: at K = 50, on 25,000 articles, models of two seeds have 90 % of topics in common after a
-pass of 25 batches, and 96 % after three of all documents."""
+pass of 25 batches, and 99 % after three of all documents."""
 ANCHORED_SHARE = 0.1
 """Tokens that the topics of anchor words stand for at first, as a share of the corpus."""
 
