@@ -137,18 +137,18 @@ def test_corners_are_the_rows_farthest_from_the_affine_span(seed, n_corners):
     assert anchor_words._corners(rows, n_corners).tolist() == expected
 
 
-def test_ties_take_the_first_word_whatever_the_order_of_sums():
-    for seed in range(25):
-        rng = np.random.default_rng(seed)
-        six_copies = np.kron(np.eye(6), rng.poisson(0.08, (150, 60))).astype(np.int32)
-        words = np.arange(360)
-        rows = cooccurrences(sparse.csr_array(six_copies), words, words)
-        rows = rows[rows.any(axis=1)]
-        rows /= rows.sum(axis=1, keepdims=True)
-        found = anchor_words._corners(rows.copy(), 300)
-        for _ in range(4):
-            permuted = np.ascontiguousarray(rows[:, rng.permutation(360)])
-            assert_array_equal(anchor_words._corners(permuted, 300), found)
+@pytest.mark.parametrize("seed", [5, 54])  # where rounded distances would not break ties
+def test_ties_take_the_first_word_whatever_the_order_of_sums(seed):
+    rng = np.random.default_rng(seed)
+    six_copies = np.kron(np.eye(6), rng.poisson(0.08, (150, 60))).astype(np.int32)
+    words = np.arange(360)
+    rows = cooccurrences(sparse.csr_array(six_copies), words, words)
+    rows = rows[rows.any(axis=1)]
+    rows /= rows.sum(axis=1, keepdims=True)
+    found = anchor_words._corners(rows.copy(), 300)
+    for _ in range(4):
+        permuted = np.ascontiguousarray(rows[:, rng.permutation(360)])
+        assert_array_equal(anchor_words._corners(permuted, 300), found)
 
 
 def test_the_run_of_the_start_begins_at_the_topics_of_anchors():
