@@ -113,7 +113,7 @@ def arguments_of() -> argparse.Namespace:
         help="of the seconds from one look to the next, at least; more looks take longer to score",
     )
     parser.add_argument("--fixed-priors", action="store_true", help="learn no alpha")
-    parser.add_argument("--start", default="online", choices=STARTS, help="GibbsLDA's")
+    parser.add_argument("--start", default="auto", choices=STARTS, help="GibbsLDA's")
     parser.add_argument(
         "--output", type=Path, default=OUTPUT, metavar="DIR", help="where runs are kept"
     )

@@ -63,7 +63,7 @@ class BetaGammaPFA(CollapsedGibbs):
     base_mass : float, optional
         ε, between 0 and 1; by default 1 / K, and 1 / 2 for one topic.
     n_iter, sampler, start, burn_in, thinning, random_state, n_jobs
-        As of `GibbsLDA`.
+        As of `GibbsLDA`; an "auto" start is "online" here.
     """
 
     n_topics: int = 20
@@ -75,7 +75,7 @@ class BetaGammaPFA(CollapsedGibbs):
     base_mass: float | None = None
     n_iter: int = 200
     sampler: str = "auto"
-    start: str = "online"
+    start: str = "auto"
     burn_in: int = 0
     thinning: int = 1
     random_state: Any = None

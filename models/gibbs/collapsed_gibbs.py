@@ -44,6 +44,11 @@ class CollapsedGibbs(CompletingEstimator):
         """Topics that an online start learns before it merges them, divided by K."""
         return 1.0
 
+    def _start_of(self, n_docs: int) -> str:
+        """Return the start for so many documents: what "auto" stands for, or the one named."""
+        del n_docs
+        return "online" if self.start == "auto" else self.start
+
     def iterate(
         self, X: Any, y: object = None, state: GibbsLDAState | None = None
     ) -> Iterator[GibbsLDAStep]:
@@ -150,7 +155,8 @@ class CollapsedGibbs(CompletingEstimator):
         self, counts: sparse.csr_array, tokens: Tokens, alpha: Floats, eta: Floats, seed: int
     ) -> NDArray[np.uint16]:
         """Return the topics (n_tokens,) before the first sweep."""
-        if self.start != "random" and len(tokens.doc_of):
+        start = self._start_of(counts.shape[0])
+        if start != "random" and len(tokens.doc_of):
             return online_start(
                 counts,
                 tokens,
@@ -160,7 +166,7 @@ class CollapsedGibbs(CompletingEstimator):
                 seed,
                 self.n_jobs,
                 surplus=self._surplus,
-                is_anchored=self.start == "anchors",
+                is_anchored=start == "anchors",
             )
         rng = np.random.default_rng([seed, 0, 0])
         return random_start(len(tokens.doc_of), self.n_topics, rng)

@@ -31,7 +31,7 @@ MIN_CAP, MAX_CAP, CAP_TIMES_TOPICS = 3, 10, 500
 """E-step iterations of a document, in the online run and when the first topics are drawn: 500 / K,
 within 3 to 10. Few topics must be distinct before sampling begins. With many topics iterations cost
 more, and a document keeps the topics that it has converged to for a long time."""
-STARTS = ("online", "anchors", "random")
+STARTS = ("auto", "online", "anchors", "random")
 ANCHORED_STEPS, ANCHORED_ENTRIES = 3, 4_000_000
 """Steps of the run that begins at topics of anchor words, at least if it has several passes, and
 shares of topics in a batch's documents. Steps of few documents would bring differences between

@@ -44,11 +44,11 @@ class GibbsLDAChains(CompletingEstimator):
         N.
     alpha, eta, learn_priors, n_iter, sampler, start, burn_in, thinning, prior_interval
     topics_from, word_budget
-        Settings of each chain, as those of `GibbsLDA`. From `start="anchors"` chains begin alike:
-        that they agree says less.
+        Settings of each chain, as those of `GibbsLDA`. An "auto" start is "online" here: from
+        "anchors" chains begin alike, and that they agree says less.
     random_state : int, numpy Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`. The first chain has this seed, and the same
-        bits as `GibbsLDA` with it; the others have seeds derived from it.
+        bits as `GibbsLDA` with it and the same start; the others have seeds derived from it.
     n_jobs : int, optional
         Threads; None is 1, -1 every core.
     """
@@ -61,7 +61,7 @@ class GibbsLDAChains(CompletingEstimator):
     learn_priors: str = "alpha"
     n_iter: int = 200
     sampler: str = "auto"
-    start: str = "online"
+    start: str = "auto"
     burn_in: int = 0
     thinning: int = 1
     prior_interval: int = 2
@@ -146,6 +146,7 @@ class GibbsLDAChains(CompletingEstimator):
 
     def _chain(self, seed: int) -> GibbsLDA:
         settings = {k: v for k, v in self.get_params(deep=False).items() if k != "chains"}
+        settings["start"] = "online" if self.start == "auto" else self.start
         n_jobs = 1 if self._n_at_once > 1 else self.n_jobs
         return GibbsLDA(**(settings | {"random_state": seed, "n_jobs": n_jobs}))
 

@@ -37,7 +37,7 @@ from pipeline.settings.field import BEST_MODEL, STREAMED_MODEL
 from pipeline.text.inputs import COLUMNS, input_changed
 from pipeline.text.settings import text_settings
 from pipeline.text.text_store import PREFIX
-from pipeline.training.trainers import eta_as_begun
+from pipeline.training.trainers import decided_as_begun
 from pipeline.version import software_version
 
 FORMAT = "wikitopics run"
@@ -301,11 +301,10 @@ def _decided_as(begun: TrainSettings, settings: TrainSettings) -> TrainSettings:
     if settings.input:  # its store depends on the state of the input
         articles = begun.articles
     return replace(
-        settings,
+        decided_as_begun(begun, settings),
         articles="" if settings.counts else articles,
         documents=begun.documents if settings.documents == "auto" else settings.documents,
         spacy_model=settings.spacy_model or begun.spacy_model,
-        eta=eta_as_begun(begun, settings),
         seed=begun.seed if settings.seed is None else settings.seed,
     )
 

@@ -25,7 +25,7 @@ from pipeline.runs.run_directory import NOT_IDENTITY, SAMPLE_STORE, RunDirectory
 from pipeline.setting_sources import as_table, from_table, read_table
 from pipeline.settings import TrainSettings
 from pipeline.settings.field import BEST_MODEL, STREAMED_MODEL
-from pipeline.training.trainers import decided_eta, eta_as_begun
+from pipeline.training.trainers import decided_as_begun, decided_eta
 
 SETTINGS = "settings.toml"
 OF_ONE_RUN = (*NOT_IDENTITY, "topics")
@@ -122,8 +122,7 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
         begun = _settings_in(path)
         found = SelectDirectory(path, replace(begun, runs=asked.runs, threads=asked.threads))
         same = replace(
-            asked,
-            eta=eta_as_begun(begun, asked),
+            decided_as_begun(begun, asked),
             seed=begun.seed if asked.seed is None else asked.seed,
         )
         shared = [each for each in vars(begun) if each not in OF_ONE_RUN]

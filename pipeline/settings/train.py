@@ -198,10 +198,11 @@ class TrainSettings:
         of=SAMPLED,
     )
     start: str = setting(
-        "online",
+        "auto",
         "topics before the first sweep: online, of a pass of online LDA; anchors, of passes that "
-        "begin at anchor words, so that seeds differ little; random, uniform",
-        choices=("online", "anchors", "random"),
+        "begin at anchor words, so that seeds differ little; random, uniform; auto: anchors for "
+        "LDA of 1,000 documents or more, 1,000 topics or fewer and one chain, or else online",
+        choices=("auto", "online", "anchors", "random"),
         of=SAMPLED,
     )
     burn_in: int = setting(0, "sweeps before topics are averaged", metavar="N", of=SAMPLED)

@@ -6,7 +6,7 @@ from models.families import trainer_for
 from models.family import Trainer, TrainerSpec
 from pipeline.settings import TrainSettings
 
-FORMER_DEFAULTS = {"eta": ("0.1",)}
+FORMER_DEFAULTS = {"eta": ("0.1",), "start": ("online",)}
 """Defaults of earlier versions, which old runs of all models recorded."""
 
 
@@ -28,12 +28,14 @@ def decided_eta(settings: TrainSettings) -> TrainSettings:
     return replace(settings, eta=str(eta))
 
 
-def eta_as_begun(begun: TrainSettings, settings: TrainSettings) -> str:
-    """Return the eta of settings for a run that was begun.
+def decided_as_begun(begun: TrainSettings, settings: TrainSettings) -> TrainSettings:
+    """Return settings for a run that was begun.
 
-    An "auto" becomes the default at the time when the run was begun.
+    An `eta` or `start` of "auto" becomes the default at the time when the run was begun.
     """
-    if settings.eta != "auto":
-        return settings.eta
-    default = decided_eta(settings).eta
-    return begun.eta if begun.eta in FORMER_DEFAULTS["eta"] else default
+    former = {
+        name: getattr(begun, name)
+        for name, defaults in FORMER_DEFAULTS.items()
+        if getattr(settings, name) == "auto" and getattr(begun, name) in defaults
+    }
+    return decided_eta(replace(settings, **former))

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from evaluation import stability
 from evaluation.topics.stability import cosines
-from models import GibbsLDA, OnlineLDA
+from models import BetaGammaPFA, GibbsLDA, GibbsLDAChains, OnlineLDA
 from models.gibbs import start
 from models.lda import anchor_words
 from models.lda.anchor_words import anchor_topics, cooccurrences
@@ -204,3 +204,32 @@ def test_seeds_and_threads():
 
     assert_array_equal(fitted(1, 2), fitted(1, 1))
     assert not np.array_equal(fitted(2, 1), fitted(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_docs", "start"),
+    [
+        *((GibbsLDA, 1000, "anchors"), (GibbsLDA, 999, "online")),
+        *((GibbsLDAChains, 1000, "online"), (BetaGammaPFA, 1000, "online")),
+    ],
+)
+def test_the_start_that_auto_stands_for(estimator, n_docs, start):
+    counts = np.random.default_rng(0).poisson(0.3, (n_docs, 12)).astype(np.int32)
+    counts[:, 0] += 1
+
+    def first_topics(**settings):
+        model = estimator(3, random_state=0, **settings).resume(counts, None)
+        return np.asarray(model.state_.topic_of)
+
+    found = {each: first_topics(start=each) for each in ("auto", "online", "anchors", "random")}
+    same = [each for each, topics in found.items() if np.array_equal(topics, found["auto"])]
+    assert same == ["auto", start]
+    assert_array_equal(first_topics(), found["auto"])
+
+
+def test_many_topics_begin_at_the_online_start():
+    assert [GibbsLDA(n_topics)._start_of(1000) for n_topics in (1000, 1001)] == [
+        "anchors",
+        "online",
+    ]
+    assert GibbsLDA(1001, start="anchors")._start_of(10) == "anchors"

@@ -8,7 +8,7 @@ from pipeline.commands.train import print_training
 from pipeline.runs.run_directory import _mended
 from pipeline.settings import TrainSettings
 from pipeline.training.prevalence import is_starving
-from pipeline.training.trainers import decided_eta, estimator_of, eta_as_begun
+from pipeline.training.trainers import decided_as_begun, decided_eta, estimator_of
 from tests.pipeline.support import TINY_GIBBS, call
 
 
@@ -27,12 +27,22 @@ def test_the_eta_that_is_recorded(model, trainer, eta):
     assert decided_eta(TrainSettings(model=model, trainer=trainer, eta="0.3")).eta == "0.3"
 
 
+def test_the_start_of_runs_that_were_begun():
+    asked = TrainSettings(model="gibbs")
+    assert decided_as_begun(asked, asked).start == "auto"
+    assert decided_as_begun(replace(asked, start="random"), asked).start == "auto"
+    former = replace(asked, start="online")  # the default it was begun with
+    assert decided_as_begun(former, asked).start == "online"
+    assert decided_as_begun(former, replace(asked, start="anchors")).start == "anchors"
+
+
 def test_eta_of_runs_that_were_begun_or_are_mended():
     asked = TrainSettings(model="gibbs")
-    assert eta_as_begun(replace(asked, eta="0.01"), asked) == "0.05"
-    assert eta_as_begun(replace(asked, eta="0.05"), asked) == "0.05"
-    assert eta_as_begun(replace(asked, eta="0.1"), asked) == "0.1"  # the default it was begun with
-    assert eta_as_begun(replace(asked, eta="0.1"), replace(asked, eta="0.2")) == "0.2"
+    assert decided_as_begun(replace(asked, eta="0.01"), asked).eta == "0.05"
+    assert decided_as_begun(replace(asked, eta="0.05"), asked).eta == "0.05"
+    former = replace(asked, eta="0.1")  # the default it was begun with
+    assert decided_as_begun(former, asked).eta == "0.1"
+    assert decided_as_begun(former, replace(asked, eta="0.2")).eta == "0.2"
     begun = TrainSettings(model="online", eta="0.5", no_below=9)
     assert _mended(begun, {"model": "gibbs"}).eta == "auto"
     assert _mended(begun, {"no_below": 2}).eta == "0.5"
