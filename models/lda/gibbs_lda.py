@@ -59,7 +59,7 @@ the held-out perplexity after 200 sweeps was 1417.3 without a surplus, 1405.9 wi
 SURPLUS_UP_TO = 2000
 """Number of topics up to which there is a surplus: merging takes 16 bytes and 2·V operations for
 each pair of topics."""
-ANCHORS_FROM, ANCHORS_UP_TO = 1000, 1000
+ANCHORS_FROM, ANCHORS_UP_TO = 1000, 2000
 """Documents from which, and topics up to which, an "auto" start begins at anchor words. With fewer
 documents or more topics held-out perplexity was higher than from the online start: 1193 and 1182
 for 10 topics of 500 articles, 1047 and 1030 for 4,000 topics of 25,000."""
@@ -100,7 +100,7 @@ class GibbsLDA(CollapsedGibbs):
         random. With "anchors" one to three passes with few steps begin at topics of anchor words
         (see `models.lda.anchor_words`), which the documents alone decide, so that models of other
         seeds have nearly the same topics; tokens still differ. For a time it takes another
-        32·max(3000, K)² bytes. "auto" is "anchors" for at least 1,000 documents and at most 1,000
+        32·max(3000, K)² bytes. "auto" is "anchors" for at least 1,000 documents and at most 2,000
         topics, and "online" otherwise. Warm starts of a stream begin at its topics.
     burn_in : int
         Sweeps before the first sample in `topics_`. A sample's weight is the number of sweeps since
