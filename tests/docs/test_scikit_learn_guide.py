@@ -18,6 +18,7 @@ N_ARTICLES = 5
 read_source = sources.read_source
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("annotated_once")
 def test_all_programs_run(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(

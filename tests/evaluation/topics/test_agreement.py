@@ -132,6 +132,7 @@ def test_cosines_below_zero_have_students_interval():
     assert low < figure.value < high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of_models", [0.4, 0.6, 0.8, 1.0])
 @pytest.mark.parametrize("n", [3, 4, 6])
 def test_intervals_of_pairs_of_few_models_cover_the_truth(n, of_models):
@@ -148,6 +149,7 @@ def test_intervals_of_pairs_of_few_models_cover_the_truth(n, of_models):
     assert 0.92 <= np.mean(covers) <= 0.98  # 0.93 to 0.97, and two standard errors of 2,000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("concentration", "is_often_1"), [(60, False), (400, True)])
 def test_intervals_of_shares_found_again_cover_the_truth(concentration, is_often_1):
     """Six models of ten topics; the jackknife alone often has no variance."""

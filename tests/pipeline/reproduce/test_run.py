@@ -192,7 +192,7 @@ def test_pictures_are_written(experiment, quick, place):
         assert content.startswith(b"\x89PNG") if name.endswith("png") else b"<svg" in content
 
 
-@pytest.mark.parametrize("experiment", with_trials("bam-toy", "bam-decompositions"))
+@pytest.mark.parametrize("experiment", with_trials("bam-toy"))
 def test_the_same_rows_for_a_seed_whatever_the_threads(experiment, quick, no_pictures, place):
     def rows(seed, threads):
         ResultCache().clear()
@@ -207,7 +207,7 @@ def test_the_same_rows_for_a_seed_whatever_the_threads(experiment, quick, no_pic
 # --- the cache ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("experiment", with_trials("bam-toy", "bam-letters"))
+@pytest.mark.parametrize("experiment", with_trials("bam-toy"))
 def test_interrupted_it_goes_on_where_it_was(experiment, quick, no_pictures, place, computed):
     whole = run(experiment, cwd=place)
     keys = computed.copy()

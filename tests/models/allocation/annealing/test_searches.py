@@ -8,8 +8,8 @@ from evaluation import bracket_marginal, log_marginal
 from evaluation.allocation.annealed import LONG_PARTICLES, N_PARTICLES, check_annealing_memory
 from evaluation.allocation.exact import exact
 from evaluation.allocation.simulate import draw
+from models.allocation.annealing import crossing, searches
 from models.allocation.annealing import mode as mode_module
-from models.allocation.annealing import searches
 from models.allocation.annealing.crossing import N_LINES, Crossing
 from models.allocation.annealing.mode import MAX_KEPT, WITHIN, distinct
 from models.allocation.annealing.posterior import Posterior
@@ -20,6 +20,12 @@ from models.allocation.inference_plan import plan_of
 from models.allocation.model import AllocationModel
 
 TWO_BLOCKS = np.kron(np.eye(2, dtype=int), np.full((2, 2), 8))
+
+
+@pytest.fixture(autouse=True)
+def few_generations(monkeypatch):
+    monkeypatch.setattr(crossing, "APART", 3)
+    monkeypatch.setattr(crossing, "TOGETHER", 3)
 
 
 def searched(model, X, n_modes, n_threads=1, n_sweeps=60, steps=None):
