@@ -14,9 +14,11 @@ from scipy import sparse
 from corpora.row_blocks import row_blocks
 from models.arrays import Floats, Ints
 
-MAX_WORDS = 3000
-"""Words that can be anchors, or as many as there are topics: those in the most documents, as rows
-of rare words are noisy."""
+MIN_WORDS, WORDS_A_TOPIC, MAX_WORDS = 500, 5, 3000
+"""Words that can be anchors: so many for each topic, within these bounds, and at least as many as
+topics. They are those in the most documents, as anchors that are rare make poor first topics: at
+K = 25, on 25,000 articles, perplexity was 1536 after 40 sweeps with 3,000 words, 1530 with 1,000
+and 1525 with 500; at K = 100 it was 1253 with 3,000, 1250 with 1,500 and 1243 with 750."""
 TIE = 1e-12
 """Squared distances that differ by less are equal, and the first word is taken: their last bits
 depend on the threads of the matrix product."""
@@ -31,7 +33,8 @@ def anchor_topics(counts: sparse.csr_array, n_topics: int) -> Floats:
     n_docs = np.zeros(n_words, dtype=np.int64)
     for _, block in row_blocks(counts):
         n_docs += np.bincount(block.indices[block.data > 0], minlength=n_words)
-    words = np.argsort(-n_docs, kind="stable")[: max(MAX_WORDS, n_topics)]
+    n_candidates = max(n_topics, min(MAX_WORDS, max(MIN_WORDS, WORDS_A_TOPIC * n_topics)))
+    words = np.argsort(-n_docs, kind="stable")[:n_candidates]
     rows = cooccurrences(counts, words, words)
     if not (has_company := rows.any(axis=1)).all():
         words, rows = words[has_company], rows[has_company]
