@@ -100,8 +100,8 @@ class GibbsLDA(CollapsedGibbs):
         random. With "anchors" one to three passes with few steps begin at topics of anchor words
         (see `models.lda.anchor_words`), which the documents alone decide, so that models of other
         seeds have nearly the same topics; tokens still differ. For a time it takes another
-        32·max(3000, K)² bytes at most. "auto" is "anchors" for at least 1,000 documents and at most 2,000
-        topics, and "online" otherwise. Warm starts of a stream begin at its topics.
+        32·max(3000, K)² bytes at most. "auto" is "anchors" for at least 1,000 documents and at most
+        2,000 topics, and "online" otherwise. Warm starts of a stream begin at its topics.
     burn_in : int
         Sweeps before the first sample in `topics_`. A sample's weight is the number of sweeps since
         burn-in, so that early samples fade.
