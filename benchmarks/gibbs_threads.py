@@ -57,6 +57,7 @@ def sweep_seconds(
             n_iter=n_iter,
             burn_in=n_iter,
             sampler=sampler,
+            start="online",
             random_state=1,
             n_jobs=n_threads,
         )

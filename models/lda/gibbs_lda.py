@@ -60,9 +60,9 @@ SURPLUS_UP_TO = 2000
 """Number of topics up to which there is a surplus: merging takes 16 bytes and 2·V operations for
 each pair of topics."""
 ANCHORS_FROM, ANCHORS_UP_TO = 1000, 2000
-"""Documents from which, and topics up to which, an "auto" start begins at anchor words. With fewer
-documents or more topics held-out perplexity was higher than from the online start: 1193 and 1182
-for 10 topics of 500 articles, 1047 and 1030 for 4,000 topics of 25,000."""
+"""Documents from which, and topics up to which, an "auto" start begins at anchor words. Held-out
+perplexity was about the same as from the online start with 1,000 and 2,000 articles, and higher
+with 500 and for 4,000 topics of 25,000 articles (1047 and 1030)."""
 START_ITERATIONS = 20
 """Fixed-point iterations of the first priors, from the topics of an online start."""
 
@@ -99,8 +99,8 @@ class GibbsLDA(CollapsedGibbs):
         200, K beyond 2,000), which are then merged into K (see `models.lda.merging`), or uniformly
         random. With "anchors" one to three passes with few steps begin at topics of anchor words
         (see `models.lda.anchor_words`), which the documents alone decide, so that models of other
-        seeds have nearly the same topics; tokens still differ. For a time it takes another
-        32·max(3000, K)² bytes at most. "auto" is "anchors" for at least 1,000 documents and at most
+        seeds have nearly the same topics; tokens still differ. Before these passes it takes up to
+        32·max(3000, K)² bytes. "auto" is "anchors" for at least 1,000 documents and at most
         2,000 topics, and "online" otherwise. Warm starts of a stream begin at its topics.
     burn_in : int
         Sweeps before the first sample in `topics_`. A sample's weight is the number of sweeps since

@@ -98,9 +98,9 @@ class LPMRFTopicModel(LPMRFTrainer):
             first.topic_of, "lda", seed, prior=first.alpha, eta=float(first.eta[0])
         )
 
-    def _lda(self, seed: int, **settings: Any) -> GibbsLDA:
+    def _lda(self, seed: int, start: str = "online", **settings: Any) -> GibbsLDA:
         settings |= {"eta": FIRST_ETA, "learn_priors": "both", "n_jobs": self.n_jobs}
-        return GibbsLDA(self.n_topics, random_state=seed, **settings)
+        return GibbsLDA(self.n_topics, start=start, random_state=seed, **settings)
 
     def _stages(self) -> tuple[str, ...]:
         return STAGES[self.assignments]

@@ -201,7 +201,7 @@ class TrainSettings:
         "auto",
         "topics before the first sweep: online, of a pass of online LDA; anchors, of passes that "
         "begin at anchor words, so that seeds differ little; random, uniform; auto: anchors for "
-        "LDA of 1,000 documents or more, 2,000 topics or fewer and one chain, or else online",
+        "LDA with 1,000 documents to learn from, at most 2,000 topics and one chain, else online",
         choices=("auto", "online", "anchors", "random"),
         of=SAMPLED,
     )

@@ -10,6 +10,7 @@ from models.poisson_mrf.distribution import FixedLengthPoissonMRF as Field
 from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.topic_matrices import map_assignment
 from models.poisson_mrf.topic_model import (
+    FIRST_ETA,
     STAGES,
     LPMRFTopicModel,
     alpha_of,
@@ -45,6 +46,18 @@ def topic_model(assignments, n_topics=2, **settings):
 
 
 BEFORE = {"single": "", "mixture": "mixture", "moves": "mixture multinomial", "gibbs": "lda"}
+
+
+def test_the_first_topics_are_those_of_the_online_start():
+    counts = sparse.csr_array(np.random.default_rng(0).poisson(0.3, (1000, 12)).astype(np.int32))
+    lda = {"eta": FIRST_ETA, "learn_priors": "both", "random_state": 0}
+    online, anchored = (
+        GibbsLDA(2, start=start, **lda).resume(counts, None).state_.topic_of
+        for start in ("online", "anchors")
+    )
+    found = topic_model("gibbs")._first_state(counts, 0).assignment
+    assert_array_equal(found, online)
+    assert not np.array_equal(found, anchored)
 
 
 @pytest.mark.parametrize("assignments", BEFORE)

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from tests.pipeline.support import TINY, arrays_of, call, files_of, flip, write_jsonl
+from tests.pipeline.support import TINY, TINY_GIBBS, arrays_of, call, files_of, flip, write_jsonl
 
 DAMAGES = (
     # file, commands that need it, what else must go first
@@ -46,6 +46,13 @@ def test_the_same_command_without_a_seed_takes_that_of_the_run(tiny):
     first = trained(*argv, cwd=tiny)
     assert trained(*argv, cwd=tiny).result == first.result
     assert first.result["seed"] >= 0
+
+
+def test_a_run_with_the_start_of_earlier_versions(tiny):
+    former = trained(*TINY_GIBBS, "--start", "online", cwd=tiny).result
+    assert trained(*TINY_GIBBS, cwd=tiny).result == former
+    assert trained(*TINY_GIBBS, "--start", "random", cwd=tiny).result["run"] == "gibbs-3-2"
+    assert trained(*TINY_GIBBS, "--start", "anchors", cwd=tiny).result["run"] == "gibbs-3-3"
 
 
 @pytest.mark.parametrize("documents", ["auto", "section", "article"])

@@ -22,7 +22,7 @@ from models.allocation.model import AllocationModel
 TWO_BLOCKS = np.kron(np.eye(2, dtype=int), np.full((2, 2), 8))
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def few_generations(monkeypatch):
     monkeypatch.setattr(crossing, "APART", 3)
     monkeypatch.setattr(crossing, "TOGETHER", 3)
@@ -67,6 +67,7 @@ def test_a_mode_that_all_searches_find_is_kept_once():
     assert n_found == N_LINES
 
 
+@pytest.mark.usefixtures("few_generations")
 def test_modes_that_differ_are_kept_and_those_far_below_are_not():
     model = AllocationModel.nmf(6, 6, 2, 0.01)
     X = np.kron(np.eye(3, dtype=int), np.full((2, 2), 20))  # three blocks, two of them are joined
@@ -144,6 +145,7 @@ def test_an_estimate_below_that_of_the_searches_is_not_relied_on(monkeypatch):
     assert found.is_unreliable
 
 
+@pytest.mark.usefixtures("few_generations")
 def test_modes_that_are_too_many_to_be_listed_are_summed_from_the_prior(monkeypatch):
     monkeypatch.setattr(searches, "EVEN", 0.0)
     monkeypatch.setattr(mode_module, "MAX_KEPT", 1)
@@ -199,6 +201,7 @@ def test_modes_that_are_too_many_are_not_crossed_with_each_other(monkeypatch):
     assert found.path.tokens[-1] == pytest.approx(60 * searches.LONG, rel=0.1)
 
 
+@pytest.mark.usefixtures("few_generations")
 def test_crossing_finds_better_modes_whatever_the_threads(monkeypatch):
     X, _ = draw(AllocationModel.nmf(12, 12, 8, 20.0), 400, np.random.default_rng(0))
     model = AllocationModel.nmf(12, 12, 6, 0.001)  # clusters form once, and rarely the same ones
@@ -210,6 +213,7 @@ def test_crossing_finds_better_modes_whatever_the_threads(monkeypatch):
     assert every[0][0] > before[0].log_marginal + 1.0
 
 
+@pytest.mark.usefixtures("few_generations")
 def test_a_line_that_alone_found_the_best_mode_is_not_relied_on(caplog):
     X, _ = draw(AllocationModel.nmf(12, 12, 8, 20.0), 400, np.random.default_rng(0))
     model = AllocationModel.nmf(12, 12, 12, 0.001)  # clusters form once, and rarely the same ones
