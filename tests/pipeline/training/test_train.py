@@ -302,7 +302,7 @@ def test_the_sample_is_taken_where_no_articles_are_named(finished, real):
         assert call(*argv, cwd=real).code == 0
     assert download.call_args.args[0].output == "articles-sample"
     again = call(*argv, cwd=real)
-    assert "run online-2 is done" in again.err
+    assert "run gibbs-2 is done" in again.err
     assert call("train", "--articles", "articles-sample", *argv[1:], cwd=real).err == again.err
 
 
