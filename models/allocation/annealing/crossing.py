@@ -3,6 +3,8 @@
 A *child* has clusters of two modes. Some hidden values, drawn at random, keep their tokens of the
 first mode; the others take theirs of the second, under the labels that fit best. From these counts,
 as from those of a mode, a chain is annealed: tokens that both claim, or neither, find their place.
+Of some children the others begin empty: their tokens find a place anew, which leads to clusters
+that no mode has yet ("ruin and recreate", Schrimpf et al. 2000).
 
 A line of modes goes on by generations. Each has as many children as the line has places, and the
 most probable of parents and children go on, each mode once. So clusters that searches found apart
@@ -26,6 +28,7 @@ from models.parallel import results_of
 
 N_LINES = 2  # Lines of modes, crossed apart: if both find the best mode, a better one is unlikely
 APART, TOGETHER = 10, 10  # Generations of each line, and then of all modes
+EMPTIED = 0.3  # Share of children that have no clusters of a second mode
 SHORT = 0.1  # Steps of a child's path, in units of those of a path
 COARSE = 0.06  # Steps of the path by which a mode is estimated meanwhile, in the same units
 MIN_STEPS = 20  # Steps of either, at least
@@ -83,7 +86,9 @@ class Crossing:
         def child(n: int) -> Mode:
             rng = np.random.default_rng([self.seed, n, CROSSING, 1 + generation])
             first, second = (line[each] for each in rng.choice(len(line), 2, replace=False))
-            end, stream = self._crossed(first, second, rng), int(rng.integers(1 << 62))
+            has_both = rng.random() >= EMPTIED
+            end = self._crossed(first, second if has_both else None, rng)
+            stream = int(rng.integers(1 << 62))
             return settled_mode(self.posterior, end, self._n_coarse, self.seed, stream)
 
         return results_of(child, n_children, self.n_threads)
@@ -92,18 +97,21 @@ class Crossing:
     def _n_coarse(self) -> int:
         return max(MIN_STEPS, round(COARSE * self.n_steps))
 
-    def _crossed(self, first: Mode, second: Mode, rng: np.random.Generator) -> Ints32:
-        """Return the joint values (n_tokens,) of a chain annealed from clusters of both modes."""
+    def _crossed(self, first: Mode, second: Mode | None, rng: np.random.Generator) -> Ints32:
+        """Return the joint values (n_tokens,) of a chain annealed from clusters of both modes, or
+        from some of the first alone.
+        """
         plan, urn, moves = self.posterior.plan, self.posterior.urn, self.posterior.moves
         labels = Relabelling.of(plan, urn, [first.mean])
-        _, values, _ = labels.draw(second.end, rng)
         sizes = plan.model.cardinalities
         name = str(rng.choice([name for name in plan.model.hidden if sizes[name] > 1]))
         is_kept = np.zeros(sizes[name], dtype=np.bool_)
         is_kept[rng.choice(sizes[name], int(rng.integers(1, sizes[name])), replace=False)] = True
         mean = np.zeros(len(urn.alpha))
         count_some(urn, mean, first.end, is_kept[labels.digits(first.end, name)])
-        count_some(urn, mean, values, ~is_kept[labels.digits(values, name)])
+        if second is not None:
+            _, values, _ = labels.draw(second.end, rng)
+            count_some(urn, mean, values, ~is_kept[labels.digits(values, name)])
         chain = new_population(urn, moves, 1)
         path = even_path(urn, mean, max(MIN_STEPS, round(SHORT * self.n_steps)))
         follow(moves, chain, path, 0.0, rng)

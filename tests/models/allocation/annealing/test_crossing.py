@@ -63,6 +63,43 @@ def test_a_child_has_what_its_parents_found_apart(crossing, monkeypatch):
     assert not any(has_all_blocks(first, first, seed) for seed in range(100))
 
 
+def test_a_child_of_one_mode_has_some_of_its_clusters(crossing, monkeypatch):
+    posterior, end = crossing.posterior, values_of(FOUR_BLOCKS, (0, 1, 2, 3))
+    whole = posterior.chain_at(end).counts[0]
+    mode, means = mode_with(posterior, end, whole, 20, 0, 0), []
+
+    def begun(_moves, population, path, _resample_below, rng):  # without annealing
+        start(population, path, rng)
+        means.append(path.mean)
+
+    monkeypatch.setattr(crossing_module, "follow", begun)
+    for seed in range(20):
+        crossing._crossed(mode, None, np.random.default_rng(seed))
+    for mean in means:
+        assert set(mean[:4].tolist()) == {0.0, 72.0}  # tokens of each hidden value
+        assert (mean <= whole).all()
+    assert len({mean.tobytes() for mean in means}) > 5
+
+
+def test_some_children_have_clusters_of_one_mode_alone(crossing, monkeypatch):
+    modes, n_alone = [], 0
+    for n, each in enumerate([(0, 1, 2, 2), (3, 3, 1, 0)]):
+        end = values_of(FOUR_BLOCKS, each)
+        mean = crossing.posterior.chain_at(end).counts[0]
+        modes.append(mode_with(crossing.posterior, end, mean, 20, 0, n))
+
+    def crossed(_self, first, second, _rng):
+        nonlocal n_alone
+        n_alone += second is None
+        assert second is not first
+        return first.end
+
+    monkeypatch.setattr(Crossing, "_crossed", crossed)
+    monkeypatch.setattr(crossing_module, "settled_mode", lambda *_: modes[0])
+    crossing._children(modes, 1000, 0)
+    assert 240 < n_alone < 360
+
+
 def test_a_mode_alone_has_no_children(crossing):
     end = values_of(FOUR_BLOCKS, (0, 1, 2, 3))
     lines = crossing.lines([end] * 4)
