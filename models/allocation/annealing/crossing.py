@@ -3,12 +3,13 @@
 A *child* has clusters of two modes. Some hidden values, drawn at random, keep their tokens of the
 first mode; the others take theirs of the second, under the labels that fit best. From these counts,
 as from those of a mode, a chain is annealed: tokens that both claim, or neither, find their place.
-Of some children the others begin empty: their tokens find a place anew, which leads to clusters
-that no mode has yet ("ruin and recreate", Schrimpf et al. 2000).
+Other children have one parent: some of its hidden values begin empty, and their tokens find a place
+anew, which leads to clusters that no mode has yet ("ruin and recreate", Schrimpf et al. 2000).
 
-A line of modes goes on by generations. Each has as many children as the line has places, and the
-most probable of parents and children go on, each mode once. So clusters that searches found apart
-come together, where one chain would have to find them all.
+A line of modes goes on by generations. Each has as many children of two modes as the line has
+places, and half as many of one, and the most probable of parents and children go on, each mode
+once. So clusters that searches found apart come together, where one chain would have to find them
+all.
 """
 
 import math
@@ -23,12 +24,12 @@ from models.allocation.annealing.population import new_population
 from models.allocation.annealing.posterior import Posterior
 from models.allocation.annealing.relabelling import Relabelling
 from models.allocation.annealing.urn import count_some
-from models.arrays import Ints32
+from models.arrays import Floats, Ints32
 from models.parallel import results_of
 
 N_LINES = 2  # Lines of modes, crossed apart: if both find the best mode, a better one is unlikely
 APART, TOGETHER = 10, 10  # Generations of each line, and then of all modes
-EMPTIED = 0.3  # Share of children that have no clusters of a second mode
+EMPTIED = 3  # Hidden values that begin empty in a child of one mode, at most
 SHORT = 0.1  # Steps of a child's path, in units of those of a path
 COARSE = 0.06  # Steps of the path by which a mode is estimated meanwhile, in the same units
 MIN_STEPS = 20  # Steps of either, at least
@@ -82,36 +83,58 @@ class Crossing:
         modes = sorted(modes, key=lambda mode: mode.rank_key)
         return distinct(self.posterior, modes, rng, at_most or len(modes), math.inf)[0]
 
-    def _children(self, line: list[Mode], n_children: int, generation: int) -> list[Mode]:
+    def _children(self, line: list[Mode], n_crossed: int, generation: int) -> list[Mode]:
+        """Return so many children of two modes of a line, and half as many of one."""
+
         def child(n: int) -> Mode:
             rng = np.random.default_rng([self.seed, n, CROSSING, 1 + generation])
             first, second = (line[each] for each in rng.choice(len(line), 2, replace=False))
-            has_both = rng.random() >= EMPTIED
-            end = self._crossed(first, second if has_both else None, rng)
-            stream = int(rng.integers(1 << 62))
+            mean = self._crossed(first, second, rng) if n < n_crossed else self._emptied(first, rng)
+            end, stream = self._annealed(mean, rng), int(rng.integers(1 << 62))
             return settled_mode(self.posterior, end, self._n_coarse, self.seed, stream)
 
-        return results_of(child, n_children, self.n_threads)
+        return results_of(child, n_crossed + (n_crossed + 1) // 2, self.n_threads)
 
     @property
     def _n_coarse(self) -> int:
         return max(MIN_STEPS, round(COARSE * self.n_steps))
 
-    def _crossed(self, first: Mode, second: Mode | None, rng: np.random.Generator) -> Ints32:
-        """Return the joint values (n_tokens,) of a chain annealed from clusters of both modes, or
-        from some of the first alone.
-        """
-        plan, urn, moves = self.posterior.plan, self.posterior.urn, self.posterior.moves
-        labels = Relabelling.of(plan, urn, [first.mean])
-        sizes = plan.model.cardinalities
-        name = str(rng.choice([name for name in plan.model.hidden if sizes[name] > 1]))
-        is_kept = np.zeros(sizes[name], dtype=np.bool_)
-        is_kept[rng.choice(sizes[name], int(rng.integers(1, sizes[name])), replace=False)] = True
+    def _crossed(self, first: Mode, second: Mode, rng: np.random.Generator) -> Floats:
+        """Return counts (n_state,) of clusters of both modes."""
+        urn, labels = self.posterior.urn, self._labels_of(first)
+        _, values, _ = labels.draw(second.end, rng)
+        name, size = self._some_hidden(rng)
+        is_kept = np.zeros(size, dtype=np.bool_)
+        is_kept[rng.choice(size, int(rng.integers(1, size)), replace=False)] = True
         mean = np.zeros(len(urn.alpha))
         count_some(urn, mean, first.end, is_kept[labels.digits(first.end, name)])
-        if second is not None:
-            _, values, _ = labels.draw(second.end, rng)
-            count_some(urn, mean, values, ~is_kept[labels.digits(values, name)])
+        count_some(urn, mean, values, ~is_kept[labels.digits(values, name)])
+        return mean
+
+    def _emptied(self, mode: Mode, rng: np.random.Generator) -> Floats:
+        """Return counts (n_state,) of a mode without the clusters of some hidden values."""
+        urn, (name, _) = self.posterior.urn, self._some_hidden(rng)
+        digits = self._labels_of(mode).digits(mode.end, name)
+        held = np.unique(digits)
+        most = min(EMPTIED, max(1, len(held) - 1))
+        emptied = rng.choice(held, int(rng.integers(1, most + 1)), replace=False)
+        mean = np.zeros(len(urn.alpha))
+        count_some(urn, mean, mode.end, ~np.isin(digits, emptied))
+        return mean
+
+    def _labels_of(self, mode: Mode) -> Relabelling:
+        return Relabelling.of(self.posterior.plan, self.posterior.urn, [mode.mean])
+
+    def _some_hidden(self, rng: np.random.Generator) -> tuple[str, int]:
+        """Return the name of a hidden index of several values, and their number."""
+        model = self.posterior.plan.model
+        sizes = model.cardinalities
+        name = str(rng.choice([name for name in model.hidden if sizes[name] > 1]))
+        return name, sizes[name]
+
+    def _annealed(self, mean: Floats, rng: np.random.Generator) -> Ints32:
+        """Return the joint values (n_tokens,) of a chain annealed from these counts (n_state,)."""
+        urn, moves = self.posterior.urn, self.posterior.moves
         chain = new_population(urn, moves, 1)
         path = even_path(urn, mean, max(MIN_STEPS, round(SHORT * self.n_steps)))
         follow(moves, chain, path, 0.0, rng)

@@ -1,11 +1,9 @@
 import numpy as np
 import pytest
 
-from models.allocation.annealing import crossing as crossing_module
 from models.allocation.annealing.crossing import Crossing
 from models.allocation.annealing.mode import mode_with
 from models.allocation.annealing.path import even_path
-from models.allocation.annealing.population import start
 from models.allocation.annealing.posterior import Posterior
 from models.allocation.annealing.urn import count_some
 from models.allocation.cell_counts import CellCounts
@@ -37,7 +35,13 @@ def crossing():
     return crossing_of(AllocationModel.nmf(12, 12, 4, 0.001), FOUR_BLOCKS)
 
 
-def test_a_child_has_what_its_parents_found_apart(crossing, monkeypatch):
+def has_each_block_alone(mean):
+    """Return whether each hidden value has one block in the rows' table, which is the second."""
+    held = mean[4:52].reshape(4, 3, 4).sum(axis=1) > 0
+    return bool((held.sum(axis=0) == 1).all() and (held.sum(axis=1) == 1).all())
+
+
+def test_a_child_has_what_its_parents_found_apart(crossing):
     """One parent tells the first two blocks apart, the other one the last two."""
     posterior, parents = crossing.posterior, []
     for n, each in enumerate([(0, 1, 2, 2), (3, 3, 1, 0)]):
@@ -48,56 +52,48 @@ def test_a_child_has_what_its_parents_found_apart(crossing, monkeypatch):
     assert levels == sorted(levels, reverse=True)
     assert levels[0] > max(mode.log_marginal for mode in parents) + 10
 
-    def begun(_moves, population, path, _resample_below, rng):  # without annealing
-        start(population, path, rng)
-
-    monkeypatch.setattr(crossing_module, "follow", begun)
-
     def has_all_blocks(first, second, seed):
-        rng = np.random.default_rng(seed)
-        blocks = blocks_of(FOUR_BLOCKS, crossing._crossed(first, second, rng))
-        return sorted(blocks, key=min) == [{0}, {1}, {2}, {3}]
+        return has_each_block_alone(crossing._crossed(first, second, np.random.default_rng(seed)))
 
     first, second = parents
     assert any(has_all_blocks(first, second, seed) for seed in range(100))
     assert not any(has_all_blocks(first, first, seed) for seed in range(100))
 
 
-def test_a_child_of_one_mode_has_some_of_its_clusters(crossing, monkeypatch):
-    posterior, end = crossing.posterior, values_of(FOUR_BLOCKS, (0, 1, 2, 3))
+def test_a_child_of_one_mode_begins_without_some_of_its_clusters(crossing):
+    posterior, end = crossing.posterior, values_of(FOUR_BLOCKS, (0, 1, 3, 3))
     whole = posterior.chain_at(end).counts[0]
-    mode, means = mode_with(posterior, end, whole, 20, 0, 0), []
-
-    def begun(_moves, population, path, _resample_below, rng):  # without annealing
-        start(population, path, rng)
-        means.append(path.mean)
-
-    monkeypatch.setattr(crossing_module, "follow", begun)
-    for seed in range(20):
-        crossing._crossed(mode, None, np.random.default_rng(seed))
-    for mean in means:
-        assert set(mean[:4].tolist()) == {0.0, 72.0}  # tokens of each hidden value
+    mode = mode_with(posterior, end, whole, 20, 0, 0)
+    found = set()
+    for seed in range(100):
+        mean = crossing._emptied(mode, np.random.default_rng(seed))
         assert (mean <= whole).all()
-    assert len({mean.tobytes() for mean in means}) > 5
+        found.add(tuple(mean[:4].tolist()))  # tokens of each hidden value; the third has none
+    one = {(0, 72, 0, 144), (72, 0, 0, 144), (72, 72, 0, 0)}
+    assert found == one | {(72, 0, 0, 0), (0, 72, 0, 0), (0, 0, 0, 144)}
 
 
-def test_some_children_have_clusters_of_one_mode_alone(crossing, monkeypatch):
-    modes, n_alone = [], 0
+def test_a_child_of_one_mode_parts_what_the_mode_has_together(crossing):
+    end = values_of(FOUR_BLOCKS, (0, 0, 1, 2))
+    mode = mode_with(crossing.posterior, end, crossing.posterior.chain_at(end).counts[0], 20, 0, 0)
+    parted = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        child = crossing._annealed(crossing._emptied(mode, rng), rng)
+        parted.append(sorted(blocks_of(FOUR_BLOCKS, child), key=min) == [{0}, {1}, {2}, {3}])
+    assert any(parted)
+
+
+def test_there_are_half_as_many_children_of_one_mode(crossing, monkeypatch):
+    modes, of_one = [], []
     for n, each in enumerate([(0, 1, 2, 2), (3, 3, 1, 0)]):
         end = values_of(FOUR_BLOCKS, each)
         mean = crossing.posterior.chain_at(end).counts[0]
         modes.append(mode_with(crossing.posterior, end, mean, 20, 0, n))
-
-    def crossed(_self, first, second, _rng):
-        nonlocal n_alone
-        n_alone += second is None
-        assert second is not first
-        return first.end
-
-    monkeypatch.setattr(Crossing, "_crossed", crossed)
-    monkeypatch.setattr(crossing_module, "settled_mode", lambda *_: modes[0])
-    crossing._children(modes, 1000, 0)
-    assert 240 < n_alone < 360
+    emptied = Crossing._emptied
+    monkeypatch.setattr(Crossing, "_emptied", lambda *a: of_one.append(1) or emptied(*a))
+    assert len(crossing._children(modes, 5, 0)) == 8
+    assert len(of_one) == 3
 
 
 def test_a_mode_alone_has_no_children(crossing):
