@@ -233,7 +233,7 @@ def _n_long(n_modes: int) -> int:
 def searches_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:
     """Return the memory that searches take, and the modes that are looked at, without labels."""
     of_search = population_bytes(plan, N_FIRST)
-    of_mode = 24 * plan.n_state + 4 * (3 * N_CHAINS + QUICK_EACH + 4) * plan.observed.n_tokens
+    of_mode = 28 * plan.n_state + 4 * (4 * N_CHAINS + QUICK_EACH + 5) * plan.observed.n_tokens
     of_long = population_bytes(plan, _n_long(n_modes)) if n_modes else 0
     n_threads = min(n_threads, n_modes)
     at_once = max(n_threads * of_search, min(n_threads, N_LONG - 1) * of_long)
