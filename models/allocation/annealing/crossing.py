@@ -1,4 +1,4 @@
-"""Crossing: better modes from pairs of modes, as genetic algorithms do (Holland 1975).
+"""Crossing: better modes from modes, as genetic algorithms do (Holland 1975).
 
 A *child* has clusters of two modes. Some hidden values, drawn at random, keep their tokens of the
 first mode; the others take theirs of the second, under the labels that fit best. From these counts,
@@ -100,7 +100,7 @@ class Crossing:
         return max(MIN_STEPS, round(COARSE * self.n_steps))
 
     def _crossed(self, first: Mode, second: Mode, rng: np.random.Generator) -> Floats:
-        """Return counts (n_state,) of clusters of both modes."""
+        """Return counts (n_state,) of tokens in clusters of both modes."""
         urn, labels = self.posterior.urn, self._labels_of(first)
         _, values, _ = labels.draw(second.end, rng)
         name, size = self._some_hidden(rng)
@@ -112,7 +112,7 @@ class Crossing:
         return mean
 
     def _emptied(self, mode: Mode, rng: np.random.Generator) -> Floats:
-        """Return counts (n_state,) of a mode without the clusters of some hidden values."""
+        """Return counts (n_state,) of a mode's tokens, but those of some hidden values."""
         urn, (name, _) = self.posterior.urn, self._some_hidden(rng)
         digits = self._labels_of(mode).digits(mode.end, name)
         held = np.unique(digits)

@@ -60,17 +60,28 @@ def test_a_child_has_what_its_parents_found_apart(crossing):
     assert not any(has_all_blocks(first, first, seed) for seed in range(100))
 
 
-def test_a_child_of_one_mode_begins_without_some_of_its_clusters(crossing):
-    posterior, end = crossing.posterior, values_of(FOUR_BLOCKS, (0, 1, 3, 3))
-    whole = posterior.chain_at(end).counts[0]
-    mode = mode_with(posterior, end, whole, 20, 0, 0)
-    found = set()
+@pytest.mark.parametrize(("n_held", "n_emptied"), [(6, {1, 2, 3}), (3, {1, 2}), (1, {1})])
+def test_a_child_of_one_mode_begins_without_some_of_its_clusters(n_held, n_emptied):
+    crossing = crossing_of(AllocationModel.nmf(12, 12, 8, 0.001), FOUR_BLOCKS)
+    end = (np.arange(FOUR_BLOCKS.sum()) % n_held).astype(np.int32)
+    whole = crossing.posterior.chain_at(end).counts[0]
+    mode, found = mode_with(crossing.posterior, end, whole, 20, 0, 0), set()
     for seed in range(100):
         mean = crossing._emptied(mode, np.random.default_rng(seed))
-        assert (mean <= whole).all()
-        found.add(tuple(mean[:4].tolist()))  # tokens of each hidden value; the third has none
-    one = {(0, 72, 0, 144), (72, 0, 0, 144), (72, 72, 0, 0)}
-    assert found == one | {(72, 0, 0, 0), (0, 72, 0, 0), (0, 0, 0, 144)}
+        is_kept = mean[:8] > 0  # tokens of each hidden value, the first table
+        assert np.array_equal(mean[:8], whole[:8] * is_kept)
+        assert mean.sum() == pytest.approx(3 * mean[:8].sum())
+        found.add(n_held - int(is_kept.sum()))
+    assert found == n_emptied
+
+
+def test_any_hidden_index_of_several_values_is_crossed():
+    model = AllocationModel.tucker((12, 12), (1, 3), 0.5)
+    crossing = crossing_of(model, FOUR_BLOCKS)
+    drawn = {crossing._some_hidden(np.random.default_rng(seed)) for seed in range(20)}
+    several = {(name, 3) for name in model.hidden if model.cardinalities[name] == 3}
+    assert drawn == several
+    assert len(several) == 1
 
 
 def test_a_child_of_one_mode_parts_what_the_mode_has_together(crossing):
