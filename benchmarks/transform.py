@@ -2,18 +2,21 @@
 
     python -m benchmarks.transform [--topics 25 100 1000]
 
-The topics are those of one pass of OnlineLDA over the reference counts, alpha 0.1, eta 0.01. Both
-then infer the test documents on one thread. Tokens by CPU seconds, the best of `--repeats`; for
-comparison, those of the pass that trained, and those of one sweep of GibbsLDA over the training
-documents after `--sweeps` others, dense up to 200 topics and sparse beyond. The perplexity is that
-of the other halves of the test documents, completed by each library's own proportions of the first;
-and by ours with the topics of GibbsLDA.
+The topics are those of one pass of OnlineLDA over the reference counts, alpha 0.1, eta 0.01, and
+those of GibbsLDA after `--sweeps` sweeps over them. Test documents are then inferred on one thread,
+by variational inference and by CVB0. Rates are tokens a CPU second, the best of `--repeats`; for
+comparison, those of the pass that trained and of a sweep of GibbsLDA after the others, dense up to
+200 topics and sparse beyond. The perplexity is that of the other halves of the test documents,
+completed by each one's proportions of the first. The error is the distance of proportions of
+`--judged` documents from their mean over many sweeps of Gibbs sampling with the topics fixed: the
+sum of absolute differences over topics. It cannot fall below that of two such chains.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +25,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from benchmarks.reference_counts import reference_counts
 from models import GibbsLDA, LDATopics, OnlineLDA
 from models.completion import split_tokens
+from models.kernel import kernel
 from models.variational.word_probability import log_word_probability
 
 if TYPE_CHECKING:
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
     Transform = Callable[[sparse.csr_array], NDArray[np.float64]]
 
 ALPHA, ETA = 0.1, 0.01
+SWEEPS = 2000  # of documents whose topics are fixed
+INFERENCES = ("variational", "cvb0")
 
 
 def sklearn_transform(topics: LDATopics, concentration: NDArray[np.float64]) -> Transform:
@@ -75,33 +81,86 @@ def completed(
     return float(np.exp(-log_p / scored.sum()))
 
 
+@kernel
+def _sample(
+    words: NDArray[np.int64],
+    topic_word: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    draws: NDArray[np.float64],
+    n: NDArray[np.float64],
+    mean: NDArray[np.float64],
+) -> None:
+    """Add proportions (K,) after each of the sweeps over tokens `words` (N,) to `mean`.
+    `draws` (S, N) are uniform; `n` (K,) is changed, zeros before.
+    """
+    n_topics, topic = alpha.shape[0], np.zeros(words.shape[0], dtype=np.int64)
+    cumulated = np.empty(n_topics)
+    for sweep in range(draws.shape[0]):
+        for i in range(words.shape[0]):
+            if sweep > 0:
+                n[topic[i]] -= 1.0
+            total = 0.0
+            for k in range(n_topics):
+                total += (n[k] + alpha[k]) * topic_word[k, words[i]]
+                cumulated[k] = total
+            topic[i] = np.searchsorted(cumulated, draws[sweep, i] * total)
+            n[topic[i]] += 1.0
+        if sweep >= draws.shape[0] // 4:
+            mean += (n + alpha) / (n + alpha).sum()
+
+
+def sampled(topics: LDATopics, counts: sparse.csr_array, seed: int) -> NDArray[np.float64]:
+    """Mean proportions (D, K) over the last three quarters of `SWEEPS` of Gibbs sampling."""
+    rng, means = np.random.default_rng(seed), np.zeros((counts.shape[0], topics.n_topics))
+    for d in range(counts.shape[0]):
+        row = counts[d : d + 1]
+        words = np.repeat(row.indices, row.data.astype(int)).astype(np.int64)
+        draws = rng.random((SWEEPS, len(words)))
+        _sample(words, topics.topic_word, topics.alpha, draws, np.zeros(topics.n_topics), means[d])
+    return means / means.sum(axis=1, keepdims=True)
+
+
+def errors(topics: LDATopics, counts: sparse.csr_array) -> str:
+    """Mean distances from exact proportions, of both inferences and of two chains."""
+    chains = sampled(topics, counts, 0), sampled(topics, counts, 1)
+    exact = (chains[0] + chains[1]) / 2.0
+    found = [topics.transform(counts, inference=each) for each in INFERENCES]
+    pairs = [*((each, exact) for each in found), chains]
+    return " ".join(f"{np.abs(a - b).sum(axis=1).mean():.3f}" for a, b in pairs)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--topics", type=int, nargs="+", default=[25, 100, 1000])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--sweeps", type=int, default=20, help="of GibbsLDA before the timed ones")
+    parser.add_argument("--judged", type=int, default=30, help="documents")
     arguments = parser.parse_args()
     train, test = reference_counts()
     halves = split_tokens(test, np.random.default_rng(0))
-    OnlineLDA(3, n_passes=1).fit(train[:100]).transform(test[:10])  # compile
-    print("M tokens a CPU second:  training  sweep   ours (of Gibbs)  scikit-learn")
+    few, judged = OnlineLDA(3, n_passes=1).fit(train[:100]).topics_, test[: arguments.judged]
+    for inference in INFERENCES:
+        few.transform(test[:10], inference=inference)  # compile
     for n_topics in arguments.topics:
         started = time.process_time()
         model = OnlineLDA(n_topics, alpha=ALPHA, eta=ETA, n_passes=1, random_state=1).fit(train)
         training = float(train.sum()) / (time.process_time() - started) / 1e6
-        topics = model.topics_
-        transforms = (topics.transform, sklearn_transform(topics, model.topic_word_dirichlet_))
-        ours, theirs = (best_rate(each, test, arguments.repeats) for each in transforms)
-        sweep, sampled = gibbs(n_topics, train, arguments.sweeps, arguments.repeats)
-        of_sampled = best_rate(sampled.transform, test, arguments.repeats)
-        perplexities = [completed(topics, each, halves) for each in transforms]
-        print(
-            f"K = {n_topics:4d} {training:21.2f} {sweep:6.2f} {ours:6.2f} ({of_sampled:5.2f})"
-            f" {theirs:9.3f}; ours / sweep {ours / sweep:.2f} ({of_sampled / sweep:.2f}), / theirs"
-            f" {ours / theirs:.1f}; perplexity {perplexities[0]:.2f}"
-            f" ({completed(sampled, sampled.transform, halves):.2f}), theirs {perplexities[1]:.2f}",
-            flush=True,
-        )
+        theirs = sklearn_transform(model.topics_, model.topic_word_dirichlet_)
+        sweep, of_gibbs = gibbs(n_topics, train, arguments.sweeps, arguments.repeats)
+        rate = best_rate(theirs, test, arguments.repeats)
+        perplexity = completed(model.topics_, theirs, halves)
+        print(f"K = {n_topics}: training {training:.2f} M tokens a CPU second, a sweep {sweep:.2f}")
+        print(f"  scikit-learn           {rate:6.3f}, perplexity {perplexity:.2f}", flush=True)
+        for name, topics in (("OnlineLDA", model.topics_), ("GibbsLDA", of_gibbs)):
+            for inference in INFERENCES:
+                ours = partial(topics.transform, inference=inference, n_jobs=1)
+                rate = best_rate(ours, test, arguments.repeats)
+                print(
+                    f"  {name:9} {inference:11} {rate:8.2f}, {rate / sweep:.2f} of a sweep,"
+                    f" perplexity {completed(topics, ours, halves):.2f}",
+                    flush=True,
+                )
+            print(f"  {name:9} errors of these, and between chains: {errors(topics, judged)}")
 
 
 if __name__ == "__main__":

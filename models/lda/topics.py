@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from models.topics import TopicWords, checked_share, checked_topic_word
+from models.variational.cvb0 import LikelyTopics, infer_by_cvb0, likely_topics
 from models.variational.fixed_topics import infer_given_topics
 
 if TYPE_CHECKING:
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
     from corpora.formats.mallet_state import MalletState
     from models.arrays import Floats
+
+DEFAULTS = {"variational": (200, 1e-4), "cvb0": (3, 0.01)}
+"""Iterations at most and tolerance of each inference of `LDATopics.transform`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,30 +78,47 @@ class LDATopics(TopicWords):
         """Return expected shares (D, K) of the topics in documents' tokens, as `transform`."""
         return self.transform(counts, n_jobs=n_jobs)
 
+    @cached_property
+    def likely_topics(self) -> LikelyTopics:
+        """The likeliest topics of each word, where CVB0 begins; computed once."""
+        return likely_topics(self.word_topic, self.alpha)
+
     def transform(
         self,
         counts: Any,
         *,
-        max_iterations: int = 200,
-        tolerance: float = 1e-4,
+        inference: str = "variational",
+        max_iterations: int | None = None,
+        tolerance: float | None = None,
         n_jobs: int | None = None,
     ) -> Floats:
-        """Return topic proportions (D, K) of documents (D, V): the mean of the variational q(θ).
-        Fractions are allowed. Raises ValueError if `counts` has another number of words, or a value
-        that is no count.
+        """Return topic proportions (D, K) of documents (D, V).
+
+        `inference` is "variational", the mean of q(θ) (Hoffman, Blei & Bach 2010), or "cvb0", that
+        of collapsed variational inference of order zero (Asuncion et al. 2009), which is as fast as
+        sampling with many topics. An iteration is a pass over a document: at most 200, or 3 by
+        CVB0. A document is done when one changes its Dirichlet parameters by less than `tolerance`:
+        1e-4, on average over topics; by CVB0 0.01 of its tokens, in all topics together. Fractions
+        are allowed.
+
+        Raises ValueError if `counts` has another number of words, or a value that is no count, or
+        for another inference.
         """
         counts = self._check_counts(counts)
+        if inference not in DEFAULTS:
+            raise ValueError(f"inference must be one of {', '.join(DEFAULTS)}, found {inference!r}")
+        default = DEFAULTS[inference]
+        max_iterations = default[0] if max_iterations is None else max_iterations
+        tolerance = default[1] if tolerance is None else tolerance
+        halved, until = self.halved_word_topic, (max_iterations, tolerance)
+        if inference == "cvb0":
+            given = halved, self.likely_topics, self.alpha
+            return infer_by_cvb0(counts, *given, *until, n_jobs=n_jobs)
         dirichlet = infer_given_topics(
-            counts,
-            self.word_topic,
-            self.halved_word_topic,
-            self.alpha,
-            max_iterations=max_iterations,
-            tolerance=tolerance,
-            n_jobs=n_jobs,
+            counts, self.word_topic, halved, self.alpha, *until, n_jobs=n_jobs
         )
-        proportions: Floats = dirichlet / dirichlet.sum(axis=1, keepdims=True)
-        return proportions
+        dirichlet /= dirichlet.sum(axis=1, keepdims=True)
+        return dirichlet
 
     @classmethod
     def from_weights(cls, topic_word_weight: ArrayLike, alpha: ArrayLike) -> Self:

@@ -27,9 +27,9 @@ def infer_given_topics(
     word_topic_weight: Floats,
     halved: HalvedWeights,
     alpha: Floats,
-    *,
     max_iterations: int,
     tolerance: float,
+    *,
     n_jobs: int | None = None,
 ) -> Floats:
     """Return the variational Dirichlet parameters γ (D, K) of documents (D, V), for good.

@@ -121,6 +121,8 @@ def describe(kind: Any) -> None:
     topics, counts = topics_of(kind), documents()
     topic_distances(topics.topic_word)
     topics.proportions(counts)
+    if isinstance(topics, LDATopics):
+        topics.transform(counts, inference="cvb0")
 
 
 def score_table(method: str) -> None:

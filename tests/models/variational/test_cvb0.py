@@ -1,0 +1,173 @@
+"""CVB0 against its formula, written plainly, and against exact posterior means."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from scipy.special import gammaln
+
+from models.lda.topics import LDATopics
+from models.variational.cvb0 import infer_by_cvb0, likely_topics
+from models.variational.halved_weights import halved_weights
+
+
+def infer(counts, weight, alpha, *, cap=2000, tolerance=1e-9, n_jobs=None):
+    return infer_by_cvb0(
+        sparse.csr_array(np.atleast_2d(counts)),
+        halved_weights(weight),
+        likely_topics(weight, alpha),
+        alpha,
+        max_iterations=cap,
+        tolerance=tolerance,
+        n_jobs=n_jobs,
+    )
+
+
+def few_bits(rng, n_words, n_topics):
+    """Weights (V, K) that 9 bits hold, of words whose sum is 1."""
+    return rng.multinomial(64, np.full(n_topics, 1 / n_topics), size=n_words) / 64.0
+
+
+def plainly(counts, weight, alpha, n_passes=3000):
+    """Proportions (K,) by updates of one word after the other, from even responsibilities."""
+    n_words, n_topics = weight.shape
+    held = counts[:, None] * np.full((n_words, n_topics), 1.0 / n_topics)
+    for _ in range(n_passes):
+        for w in np.flatnonzero(counts):
+            others = held.sum(axis=0) - held[w] * min(1.0, 1.0 / counts[w])
+            joint = (alpha + others) * weight[w]
+            held[w] = counts[w] * joint / joint.sum()
+    return (alpha + held.sum(axis=0)) / (alpha.sum() + counts.sum())
+
+
+@pytest.mark.parametrize("counts_are_whole", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_its_fixed_point_is_that_of_the_formula(seed, counts_are_whole):
+    """With alpha of 1 and more there is one fixed point from any start."""
+    rng = np.random.default_rng(seed)
+    weight, alpha = few_bits(rng, 12, 5), rng.uniform(1.0, 3.0, size=5)
+    counts = rng.poisson(2.0, size=12) + 0.0
+    if not counts_are_whole:
+        counts *= 0.37
+    assert_allclose(infer(counts, weight, alpha)[0], plainly(counts, weight, alpha), rtol=1e-5)
+
+
+def exact_mean(counts, topic_word, alpha):
+    """Posterior mean of the proportions, summed over all topics of all tokens."""
+    words = np.repeat(np.arange(len(counts)), counts)
+    logs, means = [], []
+    for topics in product(range(len(alpha)), repeat=len(words)):
+        n = np.bincount(topics, minlength=len(alpha))
+        logs.append((gammaln(alpha + n)).sum() + np.log(topic_word[list(topics), words]).sum())
+        means.append((alpha + n) / (alpha + n).sum())
+    share = np.exp(np.array(logs) - max(logs))
+    return share @ np.array(means) / share.sum()
+
+
+def test_proportions_are_near_exact_posterior_means_and_nearer_than_those_of_a_mean_field():
+    rng, errors = np.random.default_rng(1), {"variational": 0.0, "cvb0": 0.0}
+    for _ in range(20):
+        topic_word = rng.dirichlet(np.full(6, 0.5), size=3) * 0.999 + 0.001 / 6
+        topics = LDATopics(topic_word, rng.uniform(0.3, 1.0, size=3))
+        counts = rng.multinomial(6, topic_word[rng.integers(3)])
+        exact = exact_mean(counts, topics.topic_word, topics.alpha)
+        for name in errors:
+            until = {"max_iterations": 2000, "tolerance": 1e-9}
+            found = topics.transform(counts[None], inference=name, **until)[0]
+            errors[name] += np.abs(found - exact).sum() / 20
+    assert errors["cvb0"] < 0.05
+    assert errors["cvb0"] < errors["variational"]
+
+
+def many_topics(n_topics=400, n_words=600):
+    """Topics of few words each."""
+    rng = np.random.default_rng(2)
+    return LDATopics(rng.dirichlet(np.full(n_words, 0.02), size=n_topics), np.full(n_topics, 0.01))
+
+
+def documents(topics, n_documents=40, n_tokens=200):
+    """Counts of documents drawn from the model, and the tokens (D, K) of each topic."""
+    rng = np.random.default_rng(3)
+    of_topics = rng.multinomial(n_tokens, rng.dirichlet(topics.alpha, size=n_documents))
+    return rng.multinomial(of_topics, topics.topic_word).sum(axis=1), of_topics
+
+
+def test_of_many_topics_those_of_documents_are_found_as_by_all_topics():
+    """Begun and iterated with a few topics it errs hardly more than the formula with all."""
+    topics = many_topics()
+    counts, of_topics = documents(topics, n_documents=20)
+    found = topics.transform(counts, inference="cvb0", max_iterations=15, tolerance=0.0)
+    assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
+    with_all = np.array([plainly(each, topics.word_topic, topics.alpha, 15) for each in counts])
+    expected = (of_topics + topics.alpha) / (200 + topics.alpha.sum())
+    error, least = (np.abs(each - expected).sum(axis=1).mean() for each in (found, with_all))
+    assert error < 1.2 * least
+
+
+def test_neither_threads_nor_other_documents_change_a_bit():
+    topics = many_topics()
+    counts, _ = documents(topics)
+    found = topics.transform(counts, inference="cvb0", n_jobs=1)
+    assert (topics.transform(counts, inference="cvb0", n_jobs=2) == found).all()
+    assert (topics.transform(counts[7:9], inference="cvb0") == found[7:9]).all()
+
+
+def test_likely_topics_are_the_first_in_order():
+    rng = np.random.default_rng(4)
+    weight, alpha = rng.gamma(0.1, size=(30, 50)), rng.uniform(0.1, 2.0, size=50)
+    weight[3] = 0.0
+    weight[4, 2:] = 0.0
+    likely = likely_topics(weight, alpha)
+    joint = alpha * weight
+    whole = joint.sum(axis=1, keepdims=True)
+    order = np.argsort(-joint, axis=1, kind="stable")[:, : likely.topic.shape[1]]
+    share = np.take_along_axis(joint / np.where(whole > 0, whole, 1.0), order, axis=1)
+    assert_allclose(likely.share, share, rtol=1e-6)
+    assert (likely.topic[share > 0] == order[share > 0]).all()
+    assert likely_topics(weight[:, :3], alpha[:3]).topic.shape == (30, 3)
+
+
+def test_a_word_that_no_topic_which_stays_has_keeps_its_own_shares():
+    n_topics = 400
+    weight = np.zeros((4, n_topics))
+    weight[0, 5] = 1.0
+    weight[1, 10:26] = 1.0 / 16  # as likely of 16 topics, of which none becomes large
+    weight[2] = 1.0 / n_topics  # of all
+    alpha = np.full(n_topics, 0.1)
+    found = infer([200, 1, 0, 7], weight, alpha)[0] * (alpha.sum() + 201)  # none has the last
+    assert_allclose(found[5], 200.1, rtol=1e-6)
+    assert_allclose(found[10:26], 0.1 + 1.0 / 16, rtol=1e-6)
+    assert_allclose(found[26:], 0.1, rtol=1e-6)
+    found = infer([200, 0, 1, 0], weight, alpha)[0] * (alpha.sum() + 201)
+    assert_allclose(found[5], 201.1, rtol=1e-6)  # the only topic that stays has that word
+
+
+def test_short_and_empty_documents_and_very_long_ones():
+    topics = many_topics()
+    counts = np.zeros((4, topics.n_words))
+    counts[1, 3], counts[2, 3] = 1, 0.01
+    counts[3] = np.round(topics.topic_word[0] * 1e15)
+    found = topics.transform(counts, inference="cvb0")
+    assert_allclose(found[0], topics.alpha / topics.alpha.sum())
+    own = topics.alpha * topics.topic_word[:, 3]
+    assert found[1].argmax() == found[2].argmax() == own.argmax()
+    assert found[3, 0] > 0.99
+    assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_a_long_document_keeps_more_topics():
+    topics = many_topics()
+    rng = np.random.default_rng(5)
+    counts = rng.multinomial(20000, topics.topic_word.mean(axis=0))
+    found = topics.transform(counts[None], inference="cvb0", max_iterations=50)[0]
+    assert (found > 0.1 / topics.n_topics).sum() > 300
+
+
+def test_bad_arguments():
+    topics = many_topics(3, 5)
+    with pytest.raises(ValueError, match="inference must be one of variational, cvb0, found 'vb'"):
+        topics.transform(np.eye(5), inference="vb")
+    with pytest.raises(ValueError, match="5"):
+        topics.transform(np.eye(4), inference="cvb0")
