@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from corpora.tokens.fast.convolution import TILE, ConvolutionalTagger, Layer
-from evaluation import certify, log_likelihood, log_marginal, topic_distances
+from evaluation import (
+    certify,
+    certify_marginal,
+    log_likelihood,
+    log_likelihood_difference,
+    log_marginal,
+    topic_distances,
+)
 from evaluation.allocation.log_marginal import MARGINAL_METHODS
 from evaluation.family import Scoring
 from evaluation.methods import SCORINGS, scoring_of
@@ -23,6 +30,7 @@ from models.allocation.annealing.posterior import Posterior
 from models.allocation.annealing.searches import best_allocation
 from models.allocation.cell_counts import CellCounts
 from models.allocation.inference_plan import plan_of
+from models.allocation.mean_field.coordinate_ascent import MEAN_FIELD_METHODS
 from models.allocation.model import AllocationModel
 from models.families import FAMILIES
 from models.family import Trainer, TrainerSpec
@@ -63,10 +71,15 @@ def all_recipes() -> list[Recipe]:
         for scoring in SCORINGS:
             if scoring.topics in family.topics.values():
                 recipes += scoring_recipes(scoring)
+    recipes.append(Recipe("difference of two models", differ))
     recipes += [
         Recipe(f"marginal likelihood, {method}", partial(score_table, method))
         for method in MARGINAL_METHODS
     ]
+    recipes += [
+        Recipe(f"factors, {method}", partial(factorise, method)) for method in MEAN_FIELD_METHODS
+    ]
+    recipes.append(Recipe("certificate of tables", certify_tables))
     return [*recipes, Recipe("products of rows", multiply)]
 
 
@@ -138,6 +151,26 @@ def score_table(method: str) -> None:
         posterior = Posterior.of(plan_of(model, counts))
         mode = settled_mode(posterior, np.zeros(3, dtype=np.int32), 2, 0, 0)
         Crossing(posterior, 2, 0, 1).evolved([mode, mode], 1, range(1))
+
+
+def factorise(method: str) -> None:
+    """Find the factors of a small table."""
+    from models import AllocationFactors  # noqa: PLC0415 - imports scikit-learn
+
+    AllocationFactors(AllocationModel.nmf(3, 3, 2), method, random_state=0).fit(np.eye(3))
+
+
+def certify_tables() -> None:
+    """Bracket the probability of a small table that is drawn."""
+    few = {"n_particles": 4, "n_repeats": 2, "n_sweeps": 2, "n_modes": 1}
+    certify_marginal(AllocationModel.nmf(3, 3, 2), 9, random_state=0, **few)
+
+
+def differ() -> None:
+    """Compare two models by annealing between them."""
+    topics = topics_of(LDATopics)
+    few = {"n_samples": 2, "n_temperatures": 3}
+    log_likelihood_difference(topics, topics, documents()[:3], random_state=0, **few)
 
 
 def tag() -> None:

@@ -4,8 +4,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import gammaln, psi
 
-from models.variational.accelerated import infer_accelerated
-from models.variational.fixed_topics import infer_given_topics
+from models.kernel import read_only
+from models.variational.fixed_topics import infer_given_topics, infer_in_float32
 from models.variational.halved_weights import halved_weights
 from models.variational.inference import documents_of
 
@@ -20,6 +20,15 @@ def infer(counts, weight, alpha, *, tolerance=1e-4, cap=5000, n_jobs=None):
         tolerance=tolerance,
         n_jobs=n_jobs,
     )
+
+
+def in_float32(counts, weight, alpha):
+    """Iterations, 0 where float32 does not suffice, and γ (K,) of one document."""
+    documents = documents_of(sparse.csr_array(np.array([counts])))
+    gamma, iterations = np.empty((1, len(alpha))), np.empty(1, dtype=np.int64)
+    weights = halved_weights(weight)
+    infer_in_float32(documents, 0, 1, read_only(alpha), weights, 100, 1e-4, gamma, iterations)
+    return iterations[0], gamma[0]
 
 
 def updated(counts, weight, alpha, gamma):
@@ -126,17 +135,20 @@ def test_topics_hold_no_more_than_there_is_of_hundredths_of_tokens(seed, n_diffe
 def test_where_float32_does_not_suffice_float64_takes_over():
     weight, alpha = np.array([[1.0, 1e-30], [0.0, 1.0]]), np.array([0.1, 0.01])
     counts = np.array([50.0, 0.0])
-    halved, gamma = halved_weights(weight), np.empty(2)
-    many = documents_of(sparse.csr_array(np.array([[50.0, 1.0]])))
-    faint = np.exp(psi(alpha))
-    given = many.word_of, many.counts, halved, alpha, faint, 100, 1e-4, gamma
-    assert infer_accelerated(*given) > 0
-    nobodys = halved_weights(np.array([[1.0, 1.0], [0.0, 0.0]]))
-    assert infer_accelerated(*given[:2], nobodys, *given[3:]) == 0
+    assert in_float32([50.0, 1.0], weight, alpha)[0] > 0
+    assert in_float32([50.0, 1.0], np.array([[1.0, 1.0], [0.0, 0.0]]), alpha)[0] == 0
     assert_allclose(infer(counts, weight, alpha)[0], [50.1, 0.01], atol=1e-3)
     with_nobodys = infer([50.0, 1.0], np.array([[1.0, 1e-3], [0.0, 0.0]]), alpha)[0]
     assert np.isfinite(with_nobodys).all()
     assert with_nobodys[0] == pytest.approx(50.1, abs=0.01)
+
+
+def test_gamma_that_is_not_finite_is_no_result_of_float32():
+    weight = np.full((2, 3), 0.5)
+    iterations, gamma = in_float32([1.0, 2.0], weight, np.full(3, 1.0))
+    assert iterations > 0
+    assert np.isfinite(gamma).all()
+    assert in_float32([1.0, 2.0], weight, np.array([1.0, 1.7e308, 1.7e308]))[0] == 0
 
 
 def test_iterations_are_capped():
