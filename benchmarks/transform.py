@@ -26,6 +26,7 @@ from benchmarks.reference_counts import reference_counts
 from models import GibbsLDA, LDATopics, OnlineLDA
 from models.completion import split_tokens
 from models.kernel import kernel
+from models.lda.topics import INFERENCES
 from models.variational.word_probability import log_word_probability
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 ALPHA, ETA = 0.1, 0.01
 SWEEPS = 2000  # of documents whose topics are fixed
-INFERENCES = ("variational", "cvb0")
 
 
 def sklearn_transform(topics: LDATopics, concentration: NDArray[np.float64]) -> Transform:

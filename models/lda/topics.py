@@ -14,12 +14,14 @@ from models.variational.fixed_topics import infer_given_topics
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
 
     from corpora.formats.mallet_state import MalletState
     from models.arrays import Floats
 
-DEFAULTS = {"variational": (200, 1e-4), "cvb0": (3, 0.01)}
-"""Iterations at most and tolerance of each inference of `LDATopics.transform`."""
+INFERENCES = ("variational", "cvb0")
+FEWEST_PASSES, MOST_PASSES, TOKENS_A_PASS = 3, 200, 200.0
+"""Passes over a document by CVB0, and one for each so many tokens if that is more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +81,9 @@ class LDATopics(TopicWords):
         return self.transform(counts, n_jobs=n_jobs)
 
     @cached_property
-    def likely_topics(self) -> LikelyTopics:
+    def _likely(self) -> LikelyTopics:
         """The likeliest topics of each word, where CVB0 begins; computed once."""
-        return likely_topics(self.word_topic, self.alpha)
+        return likely_topics(self.word_topic)
 
     def transform(
         self,
@@ -92,33 +94,63 @@ class LDATopics(TopicWords):
         tolerance: float | None = None,
         n_jobs: int | None = None,
     ) -> Floats:
-        """Return topic proportions (D, K) of documents (D, V).
+        """Return topic proportions (D, K) of documents (D, V). Fractions are allowed.
 
-        `inference` is "variational", the mean of q(θ) (Hoffman, Blei & Bach 2010), or "cvb0", that
-        of collapsed variational inference of order zero (Asuncion et al. 2009), which is as fast as
-        sampling with many topics. An iteration is a pass over a document: at most 200, or 3 by
-        CVB0. A document is done when one changes its Dirichlet parameters by less than `tolerance`:
-        1e-4, on average over topics; by CVB0 0.01 of its tokens, in all topics together. Fractions
-        are allowed.
+        `inference` is "variational" or "cvb0":
+
+        - "variational": the mean of q(θ) at its fixed point (Hoffman, Blei & Bach 2010). A document
+          is done when an iteration changes γ by less than `tolerance`, on average over topics, 1e-4
+          by default, or after `max_iterations`, 200.
+        - "cvb0": collapsed variational inference of order zero (Asuncion et al. 2009), as fast as a
+          few sweeps of sampling with many topics: it iterates the few topics of which the words of
+          a document say most, from weights of 9 bits. A document is done when a pass moves less
+          than `tolerance` of its tokens, 0.002, or after `max_iterations`: 3, or one for each 200
+          tokens if that is more. A document that so few topics cannot explain is left to the other.
 
         Raises ValueError if `counts` has another number of words, or a value that is no count, or
         for another inference.
         """
         counts = self._check_counts(counts)
-        if inference not in DEFAULTS:
-            raise ValueError(f"inference must be one of {', '.join(DEFAULTS)}, found {inference!r}")
-        default = DEFAULTS[inference]
-        max_iterations = default[0] if max_iterations is None else max_iterations
-        tolerance = default[1] if tolerance is None else tolerance
-        halved, until = self.halved_word_topic, (max_iterations, tolerance)
+        if inference not in INFERENCES:
+            raise ValueError(f"inference must be one of {', '.join(INFERENCES)}: {inference!r}")
         if inference == "cvb0":
-            given = halved, self.likely_topics, self.alpha
-            return infer_by_cvb0(counts, *given, *until, n_jobs=n_jobs)
+            return self._transform_by_cvb0(counts, max_iterations, tolerance, n_jobs)
         dirichlet = infer_given_topics(
-            counts, self.word_topic, halved, self.alpha, *until, n_jobs=n_jobs
+            counts,
+            self.word_topic,
+            self.halved_word_topic,
+            self.alpha,
+            max_iterations=200 if max_iterations is None else max_iterations,
+            tolerance=1e-4 if tolerance is None else tolerance,
+            n_jobs=n_jobs,
         )
         dirichlet /= dirichlet.sum(axis=1, keepdims=True)
         return dirichlet
+
+    def _transform_by_cvb0(
+        self,
+        counts: sparse.csr_array,
+        max_iterations: int | None,
+        tolerance: float | None,
+        n_jobs: int | None,
+    ) -> Floats:
+        """Return proportions (D, K); of some documents those of the mean field."""
+        passes = np.full(counts.shape[0], max_iterations or 0, dtype=np.int64)
+        if max_iterations is None:
+            n_tokens = np.minimum(counts.sum(axis=1), TOKENS_A_PASS * MOST_PASSES)
+            passes = np.maximum(FEWEST_PASSES, n_tokens // TOKENS_A_PASS).astype(np.int64)
+        proportions, is_inferred = infer_by_cvb0(
+            counts,
+            self.halved_word_topic,
+            self._likely,
+            self.alpha,
+            passes,
+            0.002 if tolerance is None else tolerance,
+            n_jobs=n_jobs,
+        )
+        if not is_inferred.all():
+            proportions[~is_inferred] = self.transform(counts[~is_inferred], n_jobs=n_jobs)
+        return proportions
 
     @classmethod
     def from_weights(cls, topic_word_weight: ArrayLike, alpha: ArrayLike) -> Self:

@@ -1,6 +1,6 @@
 """CVB0 against its formula, written plainly, and against exact posterior means."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -9,20 +9,24 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from models.lda.topics import LDATopics
-from models.variational.cvb0 import infer_by_cvb0, likely_topics
+from models.variational.cvb0 import N_LIKELY, infer_by_cvb0, likely_topics
 from models.variational.halved_weights import halved_weights
 
 
 def infer(counts, weight, alpha, *, cap=2000, tolerance=1e-9, n_jobs=None):
-    return infer_by_cvb0(
-        sparse.csr_array(np.atleast_2d(counts)),
+    """Proportions (D, K) by CVB0, all of them inferred."""
+    rows = sparse.csr_array(np.atleast_2d(counts))
+    proportions, is_inferred = infer_by_cvb0(
+        rows,
         halved_weights(weight),
-        likely_topics(weight, alpha),
+        likely_topics(weight),
         alpha,
-        max_iterations=cap,
-        tolerance=tolerance,
+        np.full(rows.shape[0], cap),
+        tolerance,
         n_jobs=n_jobs,
     )
+    assert is_inferred.all()
+    return proportions
 
 
 def few_bits(rng, n_words, n_topics):
@@ -52,6 +56,56 @@ def test_its_fixed_point_is_that_of_the_formula(seed, counts_are_whole):
     if not counts_are_whole:
         counts *= 0.37
     assert_allclose(infer(counts, weight, alpha)[0], plainly(counts, weight, alpha), rtol=1e-5)
+
+
+def in_fours(counts, weight, alpha, n_passes):
+    """Proportions (K,) after a few passes, by the steps that the module describes."""
+    share = weight / weight.sum(axis=1, keepdims=True)
+    words = np.flatnonzero(counts)
+    start = (counts @ share) ** 3
+    total = counts.sum() * start / start.sum()
+    expected = np.zeros(weight.shape)
+    for w in words:
+        joint = (alpha + total) * weight[w]
+        expected[w] = counts[w] * joint / joint.sum()
+    for _ in range(n_passes - 1):
+        for some in np.split(words, range(4, len(words), 4)):
+            total = expected.sum(axis=0)
+            for w in some:
+                joint = (alpha + total - expected[w] / counts[w]) * weight[w]
+                expected[w] = counts[w] * joint / joint.sum()
+    return (alpha + expected.sum(axis=0)) / (alpha.sum() + counts.sum())
+
+
+@pytest.mark.parametrize("n_passes", [1, 2, 3])
+def test_a_pass_updates_four_words_at_once(n_passes):
+    rng = np.random.default_rng(6)
+    weight, alpha = few_bits(rng, 23, 5), rng.uniform(0.1, 1.0, size=5)
+    counts = rng.poisson(2.0, size=23)
+    found = infer(counts, weight, alpha, cap=n_passes, tolerance=0.0)[0]
+    assert_allclose(found, in_fours(counts, weight, alpha, n_passes), rtol=1e-5)
+
+
+def test_a_document_is_done_when_a_pass_changes_few_of_its_tokens():
+    rng = np.random.default_rng(7)
+    weight, alpha = few_bits(rng, 12, 5), rng.uniform(1.0, 3.0, size=5)
+    counts = 50.0 * rng.poisson(3.0, size=12)
+    passes = [infer(counts, weight, alpha, cap=n, tolerance=0.0) for n in range(1, 12)]
+    moved = [np.abs(b - a).sum() for a, b in pairwise(passes)]
+    moved = np.array(moved) * (counts.sum() + alpha.sum()) / counts.sum()
+    for n in (2, 4):  # before which more is moved
+        tolerance = (moved[n - 2] + moved[n - 1]) / 2.0
+        assert (infer(counts, weight, alpha, tolerance=tolerance) == passes[n]).all()
+    assert (infer(counts, weight, alpha, tolerance=np.inf) == passes[1]).all()
+
+
+@pytest.mark.parametrize("alpha", [[1e-8, 1e-8], [1e-8, 1e-7], [0.01, 0.01], [0.5, 3.0]])
+def test_of_one_token_it_is_exact(alpha):
+    topics = LDATopics([[0.6, 0.4], [0.1, 0.9]], alpha)
+    expected = topics.alpha * topics.topic_word[:, 0]
+    expected = (topics.alpha + expected / expected.sum()) / (topics.alpha.sum() + 1.0)
+    found = topics.transform([[1, 0]], inference="cvb0")[0]
+    assert_allclose(found, expected, rtol=2e-3)  # of 9 bits
 
 
 def exact_mean(counts, topic_word, alpha):
@@ -115,33 +169,65 @@ def test_neither_threads_nor_other_documents_change_a_bit():
 
 
 def test_likely_topics_are_the_first_in_order():
-    rng = np.random.default_rng(4)
-    weight, alpha = rng.gamma(0.1, size=(30, 50)), rng.uniform(0.1, 2.0, size=50)
+    weight = np.random.default_rng(4).gamma(0.1, size=(30, 50))
     weight[3] = 0.0
     weight[4, 2:] = 0.0
-    likely = likely_topics(weight, alpha)
-    joint = alpha * weight
-    whole = joint.sum(axis=1, keepdims=True)
-    order = np.argsort(-joint, axis=1, kind="stable")[:, : likely.topic.shape[1]]
-    share = np.take_along_axis(joint / np.where(whole > 0, whole, 1.0), order, axis=1)
+    likely = likely_topics(weight)
+    whole = weight.sum(axis=1, keepdims=True)
+    order = np.argsort(-weight, axis=1, kind="stable")[:, :N_LIKELY]
+    share = np.take_along_axis(weight / np.where(whole > 0, whole, 1.0), order, axis=1)
     assert_allclose(likely.share, share, rtol=1e-6)
     assert (likely.topic[share > 0] == order[share > 0]).all()
-    assert likely_topics(weight[:, :3], alpha[:3]).topic.shape == (30, 3)
+    assert likely_topics(weight[:, :3]).topic.shape == (30, 3)
 
 
-def test_a_word_that_no_topic_which_stays_has_keeps_its_own_shares():
+def test_words_that_no_topic_which_stays_has_have_their_own_shares():
     n_topics = 400
-    weight = np.zeros((4, n_topics))
+    weight, alpha = np.zeros((4, n_topics)), np.full(n_topics, 0.1)
     weight[0, 5] = 1.0
-    weight[1, 10:26] = 1.0 / 16  # as likely of 16 topics, of which none becomes large
+    weight[1, 10:40] = 1.0 / 30  # as likely of 30 topics, of which none becomes large
     weight[2] = 1.0 / n_topics  # of all
-    alpha = np.full(n_topics, 0.1)
-    found = infer([200, 1, 0, 7], weight, alpha)[0] * (alpha.sum() + 201)  # none has the last
+    found = infer([200, 1, 0, 0], weight, alpha)[0] * (alpha.sum() + 201)
     assert_allclose(found[5], 200.1, rtol=1e-6)
-    assert_allclose(found[10:26], 0.1 + 1.0 / 16, rtol=1e-6)
-    assert_allclose(found[26:], 0.1, rtol=1e-6)
+    assert_allclose(found[10:40], 0.1 + 1.0 / 30, rtol=2e-3)  # of 9 bits
+    assert_allclose(found[40:], 0.1, rtol=1e-6)
     found = infer([200, 0, 1, 0], weight, alpha)[0] * (alpha.sum() + 201)
     assert_allclose(found[5], 201.1, rtol=1e-6)  # the only topic that stays has that word
+    assert (infer([200, 1, 0, 9], weight, alpha) == infer([200, 1, 0, 0], weight, alpha)).all()
+
+
+def test_zeros_that_are_stored_change_nothing():
+    topics = many_topics()
+    counts, _ = documents(topics, 3)
+    stored = sparse.csr_array(counts + 1)
+    stored.data -= 1
+    assert stored.nnz == counts.size
+    found = topics.transform(stored, inference="cvb0")
+    assert (found == topics.transform(counts, inference="cvb0")).all()
+    assert stored.nnz == counts.size
+
+
+def test_documents_that_few_topics_cannot_explain_are_left_to_the_mean_field():
+    """Here each word has fifty topics, as likely as each other."""
+    rng, n_topics = np.random.default_rng(8), 500
+    topic_word = rng.permuted(np.tile(np.arange(n_topics) < 50, (n_topics, 1)), axis=1) + 1e-9
+    topics = LDATopics(topic_word / topic_word.sum(axis=1, keepdims=True), np.full(n_topics, 0.1))
+    counts = rng.multinomial(100, topics.topic_word[:5].mean(axis=0), size=3)
+    found = topics.transform(counts, inference="cvb0")
+    assert (found == topics.transform(counts)).all()
+
+
+def test_topics_of_a_large_prior_stay():
+    """A word that all topics have as often goes to one that the prior prefers too."""
+    n_topics = 300
+    weight = np.full((2, n_topics), [[1.0], [0.0]])
+    weight[1, 0] = 1.0
+    alpha = np.full(n_topics, 0.01)
+    alpha[-1] = 50.0
+    counts = np.array([60.0, 60.0])
+    found, expected = infer(counts, weight, alpha)[0], plainly(counts, weight, alpha, 300)
+    assert found[-1] > 1.1 * 50.0 / alpha.sum() / (1.0 + 120.0 / alpha.sum())
+    assert_allclose(found[[0, -1]], expected[[0, -1]], atol=0.02)
 
 
 def test_short_and_empty_documents_and_very_long_ones():
@@ -157,6 +243,15 @@ def test_short_and_empty_documents_and_very_long_ones():
     assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
 
 
+def test_proportions_of_a_long_document_are_found():
+    rng = np.random.default_rng(9)
+    topics = LDATopics(rng.dirichlet(np.full(500, 0.1), size=50), np.full(50, 0.1))
+    proportions = rng.dirichlet(np.full(50, 0.2))
+    counts = rng.multinomial(20_000, proportions @ topics.topic_word)
+    found = topics.transform(counts[None], inference="cvb0")[0]
+    assert np.abs(found - proportions).sum() < 0.1
+
+
 def test_a_long_document_keeps_more_topics():
     topics = many_topics()
     rng = np.random.default_rng(5)
@@ -167,7 +262,7 @@ def test_a_long_document_keeps_more_topics():
 
 def test_bad_arguments():
     topics = many_topics(3, 5)
-    with pytest.raises(ValueError, match="inference must be one of variational, cvb0, found 'vb'"):
+    with pytest.raises(ValueError, match="inference must be one of variational, cvb0: 'vb'"):
         topics.transform(np.eye(5), inference="vb")
     with pytest.raises(ValueError, match="5"):
         topics.transform(np.eye(4), inference="cvb0")
