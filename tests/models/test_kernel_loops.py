@@ -22,6 +22,7 @@ SEQUENTIAL = {
     "fill_stretch": "whole numbers",
     "gather_pieces": "whole numbers",
     "fill_series": "each product so far is used",
+    "list_topics": "whole numbers",
     "log_sum_of_matrices": "each step needs the one before",
     "log_weights": "draws random numbers",
     "mean_logs": "calls logarithms",
