@@ -2,7 +2,9 @@
 
 import json
 import re
+import shutil
 import sys
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -28,7 +30,7 @@ def made_up(sharpness):
     return train
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def parts():
     rng = np.random.default_rng(0)
     topic_of = np.arange(90) % 3
@@ -126,18 +128,26 @@ def test_a_page_without_a_suffix_is_refused(tmp_path):
         show(tmp_path, tmp_path / "page")
 
 
+@pytest.fixture(scope="module")
+def filled(parts, tmp_path_factory):
+    """Two cells of a trainer, filled once for all tests."""
+    folder = tmp_path_factory.mktemp("league")
+    with mock.patch.object(cells, "TRAINERS", {"sharp": made_up(20.0)}):
+        for seed in (1, 2):
+            fill(Cell("made-up", 3, "sharp", seed), parts, folder)
+    return folder
+
+
 @pytest.fixture
-def league(parts, tmp_path):
-    """Two cells of a trainer, and that trainer alone."""
+def league(filled, tmp_path):
+    """A copy of two cells of a trainer, and that trainer alone."""
     trainers = {"sharp": made_up(20.0)}
     with (
         mock.patch.object(cells, "TRAINERS", trainers),
         mock.patch.object(page, "TRAINERS", trainers),
         mock.patch.object(tables, "TRAINERS", trainers),
     ):
-        for seed in (1, 2):
-            fill(Cell("made-up", 3, "sharp", seed), parts, tmp_path)
-        yield tmp_path
+        yield Path(shutil.copytree(filled, tmp_path / "league"))
 
 
 def shown(output):

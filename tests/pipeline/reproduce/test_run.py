@@ -259,7 +259,7 @@ LONGER = {"DS": (4, 10, 20), "HM": (4,), "L2R": (4,), REFINED: (4, 9)}
         (toy, {"a": (1.0, 10.0), "ranks": (1, 2, 3)}, 2 * 6 * 4 - 16),
         (toy, {"n_starts": 3}, 16),
         (letters, {"ranks": (2,)}, 0),
-        (letters, {"n_tokens": 41}, 32),
+        pytest.param(letters, {"n_tokens": 41}, 32, marks=pytest.mark.slow),
     ],
 )
 def test_what_trials_depend_on(module, changes, n_computed, known, place, computed, monkeypatch):
