@@ -3,13 +3,13 @@
     python -m benchmarks.transform [--topics 25 100 1000]
 
 The topics are those of one pass of OnlineLDA over the reference counts, alpha 0.1, eta 0.01, and
-those of GibbsLDA after `--sweeps` sweeps over them. Test documents are then inferred on one thread,
-by variational inference and by CVB0. Rates are tokens a CPU second, the best of `--repeats`; for
+those of GibbsLDA after `--sweeps` and the timed ones. Test documents are inferred on one thread, by
+variational inference and by CVB0. Rates are tokens a CPU second, the best of `--repeats`; for
 comparison, those of the pass that trained and of a sweep of GibbsLDA after the others, dense up to
 200 topics and sparse beyond. The perplexity is that of the other halves of the test documents,
 completed by each one's proportions of the first. The error is the distance of proportions of
 `--judged` documents from their mean over many sweeps of Gibbs sampling with the topics fixed: the
-sum of absolute differences over topics. It cannot fall below that of two such chains.
+sum of absolute differences over topics. That of two such chains tells how exact the mean is.
 """
 
 from __future__ import annotations
