@@ -141,7 +141,6 @@ class LDATopics(TopicWords):
             passes = np.maximum(FEWEST_PASSES, n_tokens // TOKENS_A_PASS).astype(np.int64)
         proportions, is_inferred = infer_by_cvb0(
             counts,
-            self.halved_word_topic,
             self._likely,
             self.alpha,
             passes,

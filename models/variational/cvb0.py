@@ -7,15 +7,19 @@ n_dw equal tokens of word w has topic k with probability
 
 in which its own part is left out of N. The proportions are (α_k + N_k) / Σ_j (α_j + N_j).
 
-1. A document begins with what its words say alone, s_k = Σ_w n_dw φ_kw / Σ_j φ_jw, in which each
-   word counts only for its `N_LIKELY` likeliest topics.
-2. Topics with a small s_k are left out for good, except those of a large α_k: of 1,000 some 60 stay
-   in an article of 200 tokens.
-3. Passes over the words read a copy of the weights of these topics, in 9 bits. The first pass takes
-   N in proportion to s_k³, as documents have fewer topics than their words say alone. In the others
-   `_AT_ONCE` words are updated at once, with the N of all before them.
+Each word has a list of its `N_LIKELY` likeliest topics, and the mean share of the others, which all
+are taken to have. Such a list is read from memory much faster than the weights of 1,000 topics. Of
+up to `N_LIKELY` topics it is exact.
 
-A document of which the topics that stay explain too little is left to the mean field, as are those
+1. A document begins with what its words say alone, s_k = Σ_w n_dw φ_kw / Σ_j φ_jw, and N in
+   proportion to s_k³, as documents have fewer topics than their words say alone. One pass over the
+   `_N_FIRST` likeliest topics of each word gives the first N.
+2. Topics with a small N_k, in documents of up to `_SHORT` tokens a small s_k, are left out for
+   good, except those of a large α_k: of 1,000 some 40 stay in an article of 200 tokens.
+3. The other passes are over these topics: `_AT_ONCE` words are updated at once, with the N of all
+   before them; in the first pass, with the first N.
+
+A document of which the topics that are heard explain too little is left to the mean field, as are those
 that would take too much room (see `infer_by_cvb0`).
 """
 
@@ -25,22 +29,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from models.arrays import Bools, Floats, Ints32
+from models.arrays import Bools, Floats
 from models.kernel import kernel, read_only
 from models.parallel import effective_n_jobs, for_blocks
 from models.variational.first_passes import LEAST_NORM, Floats32, Ints
-from models.variational.halved_weights import HalvedWeights, Halves, from_high
 from models.variational.inference import DOCUMENT_BLOCK, Documents, documents_of
 
-N_LIKELY = 16  # topics of a word
-_SMALL, _SMALL_SHARE = 0.3, 0.005  # tokens, or of the document's: a topic with fewer is left out
+Indices = NDArray[np.uint32]
+
+N_LIKELY = 48  # topics of a word
+_N_FIRST = 16  # of them, those of the first pass
+_HEARD = 0.3  # tokens: a topic of which its words alone say more is heard
+_SMALL = 1.0  # tokens: a topic with fewer is left out
+_SHARE = 0.005  # of a document's tokens, where that is less than these two
 _LARGE = 3.0  # times the mean α: a topic of which the prior expects more than `_SMALL` stays
 _MOST, _TOKENS_EACH = 64, 4.0  # topics that stay, or one for so many tokens if that is more
 _RAISED = 1.25  # factor of what is small, where more topics would stay
-_EXPLAINED = 0.15  # of a document's tokens: with less in the topics that stay it is not inferred
-_ROOM = 8_000_000  # entries of a copy
-_LONGEST = 1e9  # tokens
-_ROW = 8  # topics: rows of copies have a multiple of them, as loops over the rest would be slow
+_EXPLAINED = 0.15  # of a document's tokens: with less in the topics that are heard it is left
+_ROOM = 8_000_000  # entries of the weights
+_SHORT, _LONGEST = 40.0, 1e9  # tokens
+_ROW = 8  # topics: rows have a multiple of them, as loops over the rest would be slow
 _AT_ONCE = 4  # words
 _WORD_BLOCK = 512
 
@@ -48,27 +56,29 @@ _WORD_BLOCK = 512
 class LikelyTopics(NamedTuple):
     """The likeliest topics of each word, M of them, in order."""
 
-    topic: Ints32  # (V, M)
+    topic: Indices  # (V, M)
     share: Floats32  # (V, M), φ_kw / Σ_j φ_jw over all topics; 0 if no topic has the word
+    rest: Floats32  # (V,), mean share of the other topics
 
 
 def likely_topics(word_topic: Floats, n_jobs: int | None = None) -> LikelyTopics:
     """Return the likeliest topics of each word, for `word_topic` (V, K)."""
     weight = read_only(word_topic)
-    shape = weight.shape[0], min(N_LIKELY, weight.shape[1])
-    topic, share = np.zeros(shape, dtype=np.int32), np.empty(shape, dtype=np.float32)
+    n_words, n_topics = weight.shape
+    shape = n_words, min(N_LIKELY, n_topics)
+    topic, share = np.zeros(shape, dtype=np.uint32), np.empty(shape, dtype=np.float32)
+    rest = np.zeros(n_words, dtype=np.float32)
     for_blocks(
-        lambda i, j: list_likely(weight[i:j], topic[i:j], share[i:j]),
-        len(weight),
+        lambda i, j: list_likely(weight[i:j], topic[i:j], share[i:j], rest[i:j]),
+        n_words,
         _WORD_BLOCK,
         effective_n_jobs(n_jobs),
     )
-    return LikelyTopics(read_only(topic), read_only(share))
+    return LikelyTopics(read_only(topic), read_only(share), read_only(rest))
 
 
 def infer_by_cvb0(
     counts: sparse.csr_array,
-    halved: HalvedWeights,
     likely: LikelyTopics,
     alpha: Floats,
     max_iterations: Ints,
@@ -78,12 +88,13 @@ def infer_by_cvb0(
 ) -> tuple[Floats, Bools]:
     """Return proportions (D, K) of documents (D, V), and which of them (D,) are inferred.
 
-    `halved` and `likely` are those of the topics by word. A document is done when a pass changes N
-    by less than `tolerance` times its tokens, summed over topics, or after its `max_iterations`
-    (D,). Its result depends on neither the other documents nor the number of threads.
+    A document is done when a pass changes N by less than `tolerance` times its tokens, summed over
+    topics, or after its `max_iterations` (D,), in which that of the likeliest topics is not
+    counted. Its result depends on neither the other documents nor the number of threads.
 
-    Not inferred are documents of which the topics that stay explain less than `_EXPLAINED`, those
-    whose copies have more than `_ROOM` entries, 64 MB in all, and of more than `_LONGEST` tokens.
+    Not inferred are documents of which the topics that are heard explain less than `_EXPLAINED`,
+    those whose weights have more than `_ROOM` entries, 64 MB with `expected`, and of more than `_LONGEST`
+    tokens.
     """
     if (counts.data == 0).any():
         counts = counts.copy()
@@ -91,7 +102,7 @@ def infer_by_cvb0(
     proportions = np.empty((counts.shape[0], len(alpha)))
     is_inferred = np.empty(counts.shape[0], dtype=np.bool_)
     documents, alpha = documents_of(counts), read_only(alpha)
-    given = halved.high, likely, alpha, read_only(max_iterations), tolerance
+    given = likely, alpha, read_only(max_iterations), tolerance
     for_blocks(
         lambda first, last: infer_blocks(documents, first, last, *given, proportions, is_inferred),
         counts.shape[0],
@@ -102,12 +113,15 @@ def infer_by_cvb0(
 
 
 @kernel
-def list_likely(weight: Floats, topic: Ints32, share: Floats32) -> None:
-    """Fill `topic` and `share` (n, M) with the likeliest topics of words, `weight` (n, K)."""
+def list_likely(weight: Floats, topic: Indices, share: Floats32, rest: Floats32) -> None:
+    """Fill `topic` and `share` (n, M) and `rest` (n,), zeros before, of words, `weight` (n, K)."""
     n_topics, n_listed = weight.shape[1], topic.shape[1]
     largest = np.empty(n_listed)
     for w in range(weight.shape[0]):
         of_word, total = weight[w], weight[w].sum()
+        if total <= 0.0:
+            share[w] = 0.0
+            continue
         largest[:] = -1.0
         for k in range(n_topics):
             if of_word[k] > largest[n_listed - 1]:
@@ -117,7 +131,9 @@ def list_likely(weight: Floats, topic: Ints32, share: Floats32) -> None:
                     i -= 1
                 largest[i], topic[w, i] = of_word[k], k
         for i in range(n_listed):
-            share[w, i] = largest[i] / total if total > 0.0 else 0.0
+            share[w, i] = largest[i] / total
+        if n_topics > n_listed:
+            rest[w] = max(total - largest.sum(), 0.0) / total / (n_topics - n_listed)
 
 
 @kernel
@@ -125,7 +141,6 @@ def infer_blocks(
     documents: Documents,
     first: int,
     last: int,
-    high: Halves,
     likely: LikelyTopics,
     alpha: Floats,
     max_iterations: Ints,
@@ -135,36 +150,44 @@ def infer_blocks(
 ) -> None:
     """Fill the rows `first:last` of `proportions` (D, K) and `is_inferred` (D,)."""
     n_topics = alpha.shape[0]
-    alone, listed = np.empty(n_topics, dtype=np.float32), np.empty(n_topics, dtype=np.int64)
+    alone, raised = np.empty(n_topics, dtype=np.float32), np.empty(n_topics, dtype=np.float32)
+    first_n = np.empty(n_topics, dtype=np.float32)
+    listed, column = np.empty(n_topics, dtype=np.int64), np.empty(n_topics, dtype=np.uint32)
     mean_alpha = alpha.sum() / n_topics
     for d in range(first, last):
         start, stop = documents.start[d], documents.start[d + 1]
         words, counts = documents.word_of[start:stop], documents.counts[start:stop]
         n_tokens = add_shares(words, counts, likely, alone)
-        topics = listed[: list_topics(alone, alpha, mean_alpha, n_tokens, listed)]
-        n_padded = (topics.shape[0] + _ROW - 1) // _ROW * _ROW
-        total = np.zeros(n_padded, np.float32)
-        explained = start_from(alone, topics, n_tokens, total)
+        explained = raise_shares(alone, alpha, n_tokens, raised)
+        add_first(words, counts, likely, raised, first_n)
+        n = first_n if n_tokens > _SHORT else alone
+        topics = listed[: list_topics(n, alpha, mean_alpha, n_tokens, listed)]
+        n_columns = (topics.shape[0] + _ROW - 1) // _ROW * _ROW
+        n_rows = (words.shape[0] + _AT_ONCE - 1) // _AT_ONCE * _AT_ONCE
         is_inferred[d] = (
             explained >= _EXPLAINED * n_tokens
-            and words.shape[0] * n_padded <= _ROOM
+            and n_rows * n_columns <= _ROOM
             and n_tokens <= _LONGEST
         )
         if not is_inferred[d]:
             continue
-        prior = np.zeros(n_padded, np.float32)
+        prior, total = np.zeros(n_columns, np.float32), np.zeros(n_columns, np.float32)
+        column[:] = n_columns
         for i in range(topics.shape[0]):
-            prior[i] = np.float32(alpha[topics[i]])
-        weight = np.empty((words.shape[0], n_padded), dtype=np.float32)
-        copy_weights(words, high, topics, weight)
-        expected = np.zeros((words.shape[0], n_padded), dtype=np.float32)
+            prior[i], total[i] = np.float32(alpha[topics[i]]), first_n[topics[i]]
+            column[topics[i]] = i
+        weight = np.empty((n_rows, n_columns + _ROW), dtype=np.float32)
+        fill_weights(words, likely, column, topics.shape[0], weight)
+        n_of, expected = np.zeros(n_rows, np.float32), np.zeros((n_rows, n_columns), np.float32)
+        for j in range(words.shape[0]):
+            n_of[j] = np.float32(counts[j])
         limit = tolerance * n_tokens
-        all_known = iterate(counts, weight, prior, max_iterations[d], limit, total, expected)
+        all_known = iterate(n_of, weight, prior, max_iterations[d], limit, total, expected)
         dirichlet = proportions[d]
         dirichlet[:] = alpha
         add_expected(expected, topics, dirichlet)
         if not all_known:
-            add_others(words, counts, expected, high, alpha, dirichlet)
+            add_others(words, counts, expected, likely, alpha, dirichlet)
         dirichlet *= 1.0 / dirichlet.sum()  # while it is in the cache
 
 
@@ -174,28 +197,64 @@ def add_shares(words: Ints, counts: Floats, likely: LikelyTopics, alone: Floats3
     Returns the number of tokens of words that some topic has.
     """
     alone[:] = np.float32(0.0)
-    n_tokens = 0.0
+    n_tokens, n_first = 0.0, min(_N_FIRST, likely.topic.shape[1])
     for j in range(words.shape[0]):
         topic, share, n = likely.topic[words[j]], likely.share[words[j]], np.float32(counts[j])
-        for i in range(topic.shape[0]):
+        for i in range(n_first):
             alone[topic[i]] += n * share[i]
         n_tokens += counts[j] if share[0] > 0.0 else 0.0
     return n_tokens
 
 
 @kernel
+def raise_shares(alone: Floats32, alpha: Floats, n_tokens: float, raised: Floats32) -> float:
+    """Fill `raised` (K,) with α + N, N in proportion to the cubes of what words say alone. Returns
+    the tokens of the topics that are heard alone.
+    """
+    heard, explained = min(_HEARD, _SHARE * n_tokens), 0.0
+    for k in range(alone.shape[0]):
+        explained += alone[k] if alone[k] > heard else 0.0
+    factor = np.float32(1.0 / max(n_tokens, 1e-30))
+    for k in range(alone.shape[0]):
+        share = alone[k] * factor
+        raised[k] = share * share * share
+    scale = np.float32(n_tokens) / max(raised.sum(), LEAST_NORM)
+    for k in range(alone.shape[0]):
+        raised[k] = np.float32(alpha[k]) + scale * raised[k]
+    return explained
+
+
+@kernel
+def add_first(
+    words: Ints, counts: Floats, likely: LikelyTopics, raised: Floats32, total: Floats32
+) -> None:
+    """Fill `total` (K,) with N after a pass over the first topics of words, from α + N `raised`."""
+    n_first = min(_N_FIRST, likely.topic.shape[1])
+    joint = np.empty(n_first, np.float32)
+    total[:] = np.float32(0.0)
+    for j in range(words.shape[0]):
+        topic, share, n = likely.topic[words[j]], likely.share[words[j]], np.float32(counts[j])
+        for i in range(n_first):
+            joint[i] = raised[topic[i]] * share[i]
+        norm = joint.sum()
+        factor = n / norm if norm >= LEAST_NORM else np.float32(0.0)
+        for i in range(n_first):
+            total[topic[i]] += factor * joint[i]
+
+
+@kernel
 def list_topics(
-    alone: Floats32, alpha: Floats, mean_alpha: float, n_tokens: float, listed: NDArray[np.int64]
+    n: Floats32, alpha: Floats, mean_alpha: float, n_tokens: float, listed: NDArray[np.int64]
 ) -> int:
     """Fill the first of `listed` (K,) with the topics that stay. Returns their number."""
-    n_topics = alone.shape[0]
-    small = min(_SMALL, _SMALL_SHARE * n_tokens)
+    n_topics = n.shape[0]
+    small = min(_SMALL, _SHARE * n_tokens)
     large = max(_LARGE * mean_alpha, _SMALL * mean_alpha * n_topics / max(n_tokens, _SMALL))
     most = max(_MOST, int(min(n_tokens, _LONGEST) / _TOKENS_EACH))
     n_listed = 0
     for k in range(n_topics):
         listed[n_listed] = k
-        n_listed += alone[k] > small or alpha[k] > large
+        n_listed += n[k] > small or alpha[k] > large
     while n_listed > most:
         small *= _RAISED
         large *= _RAISED
@@ -203,52 +262,32 @@ def list_topics(
         for i in range(n_before):
             k = listed[i]
             listed[n_listed] = k
-            n_listed += alone[k] > small or alpha[k] > large
+            n_listed += n[k] > small or alpha[k] > large
     return n_listed
 
 
 @kernel
-def start_from(
-    alone: Floats32, topics: NDArray[np.int64], n_tokens: float, total: Floats32
-) -> float:
-    """Fill the first A of `total` with N of the A `topics`, in proportion to the cubes of what
-    words say alone. Returns the tokens that these topics explain alone.
+def fill_weights(
+    words: Ints, likely: LikelyTopics, column: Indices, n_topics: int, weight: Floats32
+) -> None:
+    """Fill the first of `weight` (n or more, A or more) with those of words in A topics, 0 beyond.
+    `column` (K,) is that of each topic, or that after A of the others.
     """
-    explained = 0.0
-    for i in range(topics.shape[0]):
-        explained += alone[topics[i]]
-    sum_of_cubes = np.float32(0.0)
-    for i in range(topics.shape[0]):
-        share = alone[topics[i]] / np.float32(n_tokens)
-        total[i] = share * share * share
-    for i in range(topics.shape[0]):
-        sum_of_cubes += total[i]
-    scale = np.float32(n_tokens) / max(sum_of_cubes, LEAST_NORM)
-    for i in range(topics.shape[0]):
-        total[i] *= scale
-    return explained
-
-
-@kernel
-def copy_weights(words: Ints, high: Halves, topics: NDArray[np.int64], weight: Floats32) -> None:
-    """Fill `weight` (n, A or more) with those of the words in the A `topics`, and 0 beyond them."""
-    n_topics, in_fours = topics.shape[0], words.shape[0] // 4 * 4
-    for j in range(0, in_fours, 4):
-        b0, b1, b2, b3 = high[words[j]], high[words[j + 1]], high[words[j + 2]], high[words[j + 3]]
-        w0, w1, w2, w3 = weight[j], weight[j + 1], weight[j + 2], weight[j + 3]
+    weight[words.shape[0] :] = np.float32(1.0)
+    for j in range(words.shape[0]):
+        topic, share, of_word = likely.topic[words[j]], likely.share[words[j]], weight[j]
+        rest = likely.rest[words[j]]
         for i in range(n_topics):
-            k = topics[i]
-            w0[i], w1[i] = from_high(b0[k]), from_high(b1[k])
-            w2[i], w3[i] = from_high(b2[k]), from_high(b3[k])
-    for j in range(in_fours, words.shape[0]):
-        for i in range(n_topics):
-            weight[j, i] = from_high(high[words[j], topics[i]])
-    weight[:, n_topics:] = np.float32(0.0)
+            of_word[i] = rest
+        for i in range(n_topics, of_word.shape[0]):
+            of_word[i] = np.float32(0.0)
+        for i in range(topic.shape[0]):
+            of_word[column[topic[i]]] = share[i]
 
 
 @kernel
 def iterate(
-    counts: Floats,
+    counts: Floats32,
     weight: Floats32,
     prior: Floats32,
     max_iterations: int,
@@ -257,24 +296,27 @@ def iterate(
     expected: Floats32,
 ) -> bool:
     """Fill `expected` (n, A), zeros before, with n_w r_wk; from N in `total` (A,), which is
-    changed. `weight` is (n, A), and `prior` (A,) is α. Returns whether each word has a topic.
+    changed. `weight` is (n, A or more), `prior` (A,) is α, and n is a multiple of `_AT_ONCE`.
+    Returns whether each word has a topic.
     """
-    n_topics, n_words = prior.shape[0], counts.shape[0]
-    joint, factor = np.empty((_AT_ONCE, n_topics), np.float32), np.empty(_AT_ONCE, np.float32)
+    n_topics = prior.shape[0]
+    joint = np.empty((_AT_ONCE, n_topics), np.float32)
     seen, before = np.empty(n_topics, np.float32), np.empty(n_topics, np.float32)
-    all_known = True
+    own, all_known = np.empty_like(counts), True
+    for i in range(counts.shape[0]):
+        own[i] = np.float32(1.0) / max(counts[i], np.float32(1.0))
     for iteration in range(max_iterations):
         all_known = True
         copy(total, before)
         copy(total, seen)
         if iteration == 0:
             total[:] = np.float32(0.0)
-        for i in range(0, n_words, _AT_ONCE):
-            j = min(i + _AT_ONCE, n_words)
+        for i in range(0, counts.shape[0], _AT_ONCE):
+            j = i + _AT_ONCE
             if iteration > 0:
                 copy(total, seen)
-            all_known &= update_words(
-                counts[i:j], weight[i:j], prior, seen, total, expected[i:j], joint, factor
+            all_known &= update_four(
+                counts[i:j], own[i:j], weight[i:j], prior, seen, total, expected[i:j], joint
             )
         change = 0.0
         for k in range(n_topics):
@@ -285,41 +327,53 @@ def iterate(
 
 
 @kernel
-def update_words(
-    counts: Floats,
+def update_four(
+    counts: Floats32,
+    own: Floats32,
     weight: Floats32,
     prior: Floats32,
     seen: Floats32,
     total: Floats32,
     expected: Floats32,
     joint: Floats32,
-    factor: Floats32,
 ) -> bool:
-    """Update `expected` (m, A) of a few words, and N in `total` (A,) by what it changes.
+    """Update `expected` (4, A) of four words, and N in `total` (A,) by what it changes.
 
-    All of them see the same N, `seen` (A,). `joint` (m, A) and `factor` (m,) are room to work.
-    Returns whether each word has a topic.
+    All of them see the same N, `seen` (A,). `joint` (4, A) is room to work. Returns whether each
+    word has a topic. Four words in a loop are faster than a loop for each.
     """
-    n_words, n_topics = expected.shape
-    all_known = True
-    for j in range(n_words):
-        b, r, p = weight[j], expected[j], joint[j]
-        own = np.float32(min(1.0, 1.0 / counts[j]))
-        for k in range(n_topics):
-            p[k] = (max(seen[k] - own * r[k], np.float32(0.0)) + prior[k]) * b[k]
-    for j in range(n_words):
-        norm = joint[j].sum()
-        is_known = norm >= LEAST_NORM
-        all_known &= is_known
-        factor[j] = np.float32(counts[j]) / norm if is_known else np.float32(0.0)
-    for j in range(n_words):
-        r, p, f = expected[j], joint[j], factor[j]
-        for k in range(n_topics):
-            p[k] *= f  # rounded, so that N of one word is what the word holds, to the bit
-        for k in range(n_topics):
-            total[k] += p[k] - r[k]
-        copy(p, r)
-    return all_known
+    b0, b1, b2, b3 = weight[0], weight[1], weight[2], weight[3]
+    r0, r1, r2, r3 = expected[0], expected[1], expected[2], expected[3]
+    p0, p1, p2, p3 = joint[0], joint[1], joint[2], joint[3]
+    own0, own1, own2, own3 = own[0], own[1], own[2], own[3]
+    none = np.float32(0.0)
+    for k in range(prior.shape[0]):
+        n, alpha = seen[k], prior[k]
+        p0[k] = (max(n - own0 * r0[k], none) + alpha) * b0[k]
+        p1[k] = (max(n - own1 * r1[k], none) + alpha) * b1[k]
+        p2[k] = (max(n - own2 * r2[k], none) + alpha) * b2[k]
+        p3[k] = (max(n - own3 * r3[k], none) + alpha) * b3[k]
+        total[k] -= r0[k] + r1[k] + r2[k] + r3[k]
+    norm0 = norm1 = norm2 = norm3 = none
+    for k in range(prior.shape[0]):
+        norm0 += p0[k]
+        norm1 += p1[k]
+        norm2 += p2[k]
+        norm3 += p3[k]
+    f0 = counts[0] / norm0 if norm0 >= LEAST_NORM else none
+    f1 = counts[1] / norm1 if norm1 >= LEAST_NORM else none
+    f2 = counts[2] / norm2 if norm2 >= LEAST_NORM else none
+    f3 = counts[3] / norm3 if norm3 >= LEAST_NORM else none
+    for k in range(prior.shape[0]):  # rounded, so that N of one word is what it holds, to the bit
+        p0[k] *= f0
+        p1[k] *= f1
+        p2[k] *= f2
+        p3[k] *= f3
+    for k in range(prior.shape[0]):
+        total[k] += p0[k] + p1[k] + p2[k] + p3[k]
+    for k in range(prior.shape[0]):
+        r0[k], r1[k], r2[k], r3[k] = p0[k], p1[k], p2[k], p3[k]
+    return bool(min(norm0, norm1, norm2, norm3) >= LEAST_NORM)
 
 
 @kernel
@@ -345,17 +399,18 @@ def add_others(
     words: Ints,
     counts: Floats,
     expected: Floats32,
-    high: Halves,
+    likely: LikelyTopics,
     alpha: Floats,
     dirichlet: Floats,
 ) -> None:
     """Add tokens of words that no topic which stays has to `dirichlet` (K,), by α_k φ_kw."""
-    joint = np.empty(alpha.shape[0])
+    joint = np.empty(likely.topic.shape[1])
     for j in range(words.shape[0]):
         if not expected[j].any():
-            for k in range(joint.shape[0]):
-                joint[k] = alpha[k] * from_high(high[words[j], k])
+            topic, share = likely.topic[words[j]], likely.share[words[j]]
+            for i in range(joint.shape[0]):
+                joint[i] = alpha[topic[i]] * share[i]
             norm = joint.sum()
             if norm > 0.0:
-                for k in range(joint.shape[0]):
-                    dirichlet[k] += counts[j] * joint[k] / norm
+                for i in range(joint.shape[0]):
+                    dirichlet[topic[i]] += counts[j] * joint[i] / norm

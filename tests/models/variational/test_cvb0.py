@@ -10,7 +10,6 @@ from scipy.special import gammaln
 
 from models.lda.topics import LDATopics
 from models.variational.cvb0 import N_LIKELY, infer_by_cvb0, likely_topics
-from models.variational.halved_weights import halved_weights
 
 
 def infer(counts, weight, alpha, *, cap=2000, tolerance=1e-9, n_jobs=None):
@@ -18,7 +17,6 @@ def infer(counts, weight, alpha, *, cap=2000, tolerance=1e-9, n_jobs=None):
     rows = sparse.csr_array(np.atleast_2d(counts))
     proportions, is_inferred = infer_by_cvb0(
         rows,
-        halved_weights(weight),
         likely_topics(weight),
         alpha,
         np.full(rows.shape[0], cap),
@@ -29,8 +27,8 @@ def infer(counts, weight, alpha, *, cap=2000, tolerance=1e-9, n_jobs=None):
     return proportions
 
 
-def few_bits(rng, n_words, n_topics):
-    """Weights (V, K) that 9 bits hold, of words whose sum is 1."""
+def weights(rng, n_words, n_topics):
+    """Weights (V, K), a few of them zero."""
     return rng.multinomial(64, np.full(n_topics, 1 / n_topics), size=n_words) / 64.0
 
 
@@ -51,7 +49,7 @@ def plainly(counts, weight, alpha, n_passes=3000):
 def test_its_fixed_point_is_that_of_the_formula(seed, counts_are_whole):
     """With alpha of 1 and more there is one fixed point from any start."""
     rng = np.random.default_rng(seed)
-    weight, alpha = few_bits(rng, 12, 5), rng.uniform(1.0, 3.0, size=5)
+    weight, alpha = weights(rng, 12, 5), rng.uniform(1.0, 3.0, size=5)
     counts = rng.poisson(2.0, size=12) + 0.0
     if not counts_are_whole:
         counts *= 0.37
@@ -64,10 +62,10 @@ def in_fours(counts, weight, alpha, n_passes):
     words = np.flatnonzero(counts)
     start = (counts @ share) ** 3
     total = counts.sum() * start / start.sum()
-    expected = np.zeros(weight.shape)
-    for w in words:
-        joint = (alpha + total) * weight[w]
-        expected[w] = counts[w] * joint / joint.sum()
+    for _ in range(2):
+        joint = (alpha + total) * weight
+        expected = counts[:, None] * joint / joint.sum(axis=1, keepdims=True)
+        total = expected.sum(axis=0)
     for _ in range(n_passes - 1):
         for some in np.split(words, range(4, len(words), 4)):
             total = expected.sum(axis=0)
@@ -80,7 +78,7 @@ def in_fours(counts, weight, alpha, n_passes):
 @pytest.mark.parametrize("n_passes", [1, 2, 3])
 def test_a_pass_updates_four_words_at_once(n_passes):
     rng = np.random.default_rng(6)
-    weight, alpha = few_bits(rng, 23, 5), rng.uniform(0.1, 1.0, size=5)
+    weight, alpha = weights(rng, 23, 5), rng.uniform(0.1, 1.0, size=5)
     counts = rng.poisson(2.0, size=23)
     found = infer(counts, weight, alpha, cap=n_passes, tolerance=0.0)[0]
     assert_allclose(found, in_fours(counts, weight, alpha, n_passes), rtol=1e-5)
@@ -88,7 +86,7 @@ def test_a_pass_updates_four_words_at_once(n_passes):
 
 def test_a_document_is_done_when_a_pass_changes_few_of_its_tokens():
     rng = np.random.default_rng(7)
-    weight, alpha = few_bits(rng, 12, 5), rng.uniform(1.0, 3.0, size=5)
+    weight, alpha = weights(rng, 12, 5), rng.uniform(1.0, 3.0, size=5)
     counts = 50.0 * rng.poisson(3.0, size=12)
     passes = [infer(counts, weight, alpha, cap=n, tolerance=0.0) for n in range(1, 12)]
     moved = [np.abs(b - a).sum() for a, b in pairwise(passes)]
@@ -105,7 +103,7 @@ def test_of_one_token_it_is_exact(alpha):
     expected = topics.alpha * topics.topic_word[:, 0]
     expected = (topics.alpha + expected / expected.sum()) / (topics.alpha.sum() + 1.0)
     found = topics.transform([[1, 0]], inference="cvb0")[0]
-    assert_allclose(found, expected, rtol=2e-3)  # of 9 bits
+    assert_allclose(found, expected, rtol=1e-6)
 
 
 def exact_mean(counts, topic_word, alpha):
@@ -169,7 +167,7 @@ def test_neither_threads_nor_other_documents_change_a_bit():
 
 
 def test_likely_topics_are_the_first_in_order():
-    weight = np.random.default_rng(4).gamma(0.1, size=(30, 50))
+    weight = np.random.default_rng(4).gamma(0.1, size=(30, 60))
     weight[3] = 0.0
     weight[4, 2:] = 0.0
     likely = likely_topics(weight)
@@ -178,7 +176,11 @@ def test_likely_topics_are_the_first_in_order():
     share = np.take_along_axis(weight / np.where(whole > 0, whole, 1.0), order, axis=1)
     assert_allclose(likely.share, share, rtol=1e-6)
     assert (likely.topic[share > 0] == order[share > 0]).all()
-    assert likely_topics(weight[:, :3]).topic.shape == (30, 3)
+    rest = np.where(whole[:, 0] > 0, 1.0 - share.sum(axis=1), 0.0) / (60 - N_LIKELY)
+    assert_allclose(likely.rest, rest, rtol=1e-5, atol=1e-9)
+    few = likely_topics(weight[:, :3])
+    assert few.topic.shape == (30, 3)
+    assert (few.rest == 0.0).all()
 
 
 def test_words_that_no_topic_which_stays_has_have_their_own_shares():
@@ -189,7 +191,7 @@ def test_words_that_no_topic_which_stays_has_have_their_own_shares():
     weight[2] = 1.0 / n_topics  # of all
     found = infer([200, 1, 0, 0], weight, alpha)[0] * (alpha.sum() + 201)
     assert_allclose(found[5], 200.1, rtol=1e-6)
-    assert_allclose(found[10:40], 0.1 + 1.0 / 30, rtol=2e-3)  # of 9 bits
+    assert_allclose(found[10:40], 0.1 + 1.0 / 30, rtol=1e-6)
     assert_allclose(found[40:], 0.1, rtol=1e-6)
     found = infer([200, 0, 1, 0], weight, alpha)[0] * (alpha.sum() + 201)
     assert_allclose(found[5], 201.1, rtol=1e-6)  # the only topic that stays has that word
