@@ -104,6 +104,7 @@ def test_chains_back_have_the_reciprocal_as_their_mean(n_modes):
     assert abs(t) < 2.58
 
 
+@pytest.mark.slow
 def test_a_certificate_closes_with_more_sweeps():
     model = AllocationModel.nmf(6, 6, 3, 4.0)
     short, long = (
@@ -128,6 +129,7 @@ def test_what_an_estimate_says_and_that_threads_change_no_bit():
     assert np.array_equal(one.repeats, two.repeats)
 
 
+@pytest.mark.slow
 def test_the_genealogy_tells_the_error_that_repeats_show():
     model = AllocationModel.nmf(4, 5, 2, a=0.3)
     observed, _ = draw(model, 30, np.random.default_rng(1))

@@ -92,6 +92,7 @@ def test_reconstruction_of_what_nothing_hidden_has_part_in_of_many_indices_and_o
     assert fitted.reconstruction([[-1, -1, -1]])[0] == pytest.approx(5.0)
 
 
+@pytest.mark.slow
 def test_blocks_are_found_again():
     block = np.kron(np.eye(2), np.ones((5, 5)))
     counts = np.random.default_rng(2).poisson(9 * block + 0.5)

@@ -165,7 +165,10 @@ def test_a_stream_goes_on_from_what_it_has_learned():
 
 
 # From batches of 25 two seeds of eight, 1 and 2, miss a topic: 10 % more; the others up to 2.8 %.
-@pytest.mark.parametrize(("size", "seed", "most"), [(25, 1, 1.15), (250, 1, 1.03), (2000, 5, 1.03)])
+@pytest.mark.parametrize(
+    ("size", "seed", "most"),
+    [pytest.param(25, 1, 1.15, marks=pytest.mark.slow), (250, 1, 1.03), (2000, 5, 1.03)],
+)
 def test_a_stream_learns_nearly_as_well_as_fit(size, seed, most):
     train, test = simulated_corpus()
     settings = {"n_iter": 30, "eta": 0.05, "random_state": seed}

@@ -148,6 +148,7 @@ def test_an_estimate_below_that_of_the_searches_is_not_relied_on(monkeypatch):
 
 
 @pytest.mark.usefixtures("few_generations")
+@pytest.mark.slow
 def test_modes_that_are_too_many_to_be_listed_are_summed_from_the_prior(monkeypatch):
     monkeypatch.setattr(searches, "EVEN", 0.0)
     monkeypatch.setattr(mode_module, "MAX_KEPT", 1)
@@ -204,6 +205,7 @@ def test_modes_that_are_too_many_are_not_crossed_with_each_other(monkeypatch):
 
 
 @pytest.mark.usefixtures("few_generations")
+@pytest.mark.slow
 def test_crossing_finds_better_modes_whatever_the_threads(monkeypatch):
     X, _ = draw(AllocationModel.nmf(12, 12, 8, 20.0), 400, np.random.default_rng(0))
     model = AllocationModel.nmf(12, 12, 6, 0.001)  # clusters form once, and rarely the same ones
@@ -216,6 +218,7 @@ def test_crossing_finds_better_modes_whatever_the_threads(monkeypatch):
 
 
 @pytest.mark.usefixtures("few_generations")
+@pytest.mark.slow
 def test_a_line_that_alone_found_the_best_mode_is_not_relied_on(caplog):
     X, _ = draw(AllocationModel.nmf(12, 12, 8, 20.0), 400, np.random.default_rng(0))
     model = AllocationModel.nmf(12, 12, 12, 0.001)  # clusters form once, and rarely the same ones

@@ -76,6 +76,7 @@ def test_what_is_tied_is_seen_in_the_scores():
         assert found[preferred]["repeats"].min() > found[other]["repeats"].max()
 
 
+@pytest.mark.slow
 def test_findings_tell_where_they_fail(quick, place):
     given = ReproduceSettings(table=str(place / "pairs.csv"), threads=1)
     result = letters.EXPERIMENT.run(given).result
