@@ -82,7 +82,7 @@ class LDATopics(TopicWords):
 
     @cached_property
     def _likely(self) -> LikelyTopics:
-        """The likeliest topics of each word, where CVB0 begins; computed once."""
+        """The likeliest topics of each word, which CVB0 reads; computed once."""
         return likely_topics(self.word_topic)
 
     def transform(
@@ -101,11 +101,13 @@ class LDATopics(TopicWords):
         - "variational": the mean of q(θ) at its fixed point (Hoffman, Blei & Bach 2010). A document
           is done when an iteration changes γ by less than `tolerance`, on average over topics, 1e-4
           by default, or after `max_iterations`, 200.
-        - "cvb0": collapsed variational inference of order zero (Asuncion et al. 2009), as fast as a
-          few sweeps of sampling with many topics: it iterates the few topics of which the words of
-          a document say most, from weights of 9 bits. A document is done when a pass moves less
-          than `tolerance` of its tokens, 0.002, or after `max_iterations`: 3, or one for each 200
-          tokens if that is more. A document that so few topics cannot explain is left to the other.
+        - "cvb0": collapsed variational inference of order zero (Asuncion et al. 2009), nearly as
+          fast as a sweep of sampling with many topics: it iterates the few topics of which the
+          words of a document say most, with the 48 likeliest topics of each word and the mean of
+          the others (in documents of more than 1,000 tokens, with all). A document is done when a
+          pass moves less than `tolerance` of its tokens, 0.002, or after `max_iterations`: 3, or
+          one for each 200 tokens if that is more, and a first pass. A document that so few topics
+          cannot explain is left to the other.
 
         Raises ValueError if `counts` has another number of words, or a value that is no count, or
         for another inference.
@@ -141,6 +143,7 @@ class LDATopics(TopicWords):
             passes = np.maximum(FEWEST_PASSES, n_tokens // TOKENS_A_PASS).astype(np.int64)
         proportions, is_inferred = infer_by_cvb0(
             counts,
+            self.word_topic,
             self._likely,
             self.alpha,
             passes,

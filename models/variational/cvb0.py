@@ -7,20 +7,21 @@ n_dw equal tokens of word w has topic k with probability
 
 in which its own part is left out of N. The proportions are (α_k + N_k) / Σ_j (α_j + N_j).
 
-Each word has a list of its `N_LIKELY` likeliest topics, and the mean share of the others, which all
-are taken to have. Such a list is read from memory much faster than the weights of 1,000 topics. Of
-up to `N_LIKELY` topics it is exact.
+Each word has a list of its `N_LIKELY` likeliest topics; each other topic gets the mean share of the
+others. A list is read from memory much faster than the weights of 1,000 topics. Documents of more
+than `_LONG` tokens read all weights, as a mean would bias them however long they are.
 
-1. A document begins with what its words say alone, s_k = Σ_w n_dw φ_kw / Σ_j φ_jw, and N in
-   proportion to s_k³, as documents have fewer topics than their words say alone. One pass over the
-   `_N_FIRST` likeliest topics of each word gives the first N.
+1. A document begins with what its words say alone, s_k = Σ_w n_dw φ_kw / Σ_j φ_jw, in which each
+   word counts only for its `_N_FIRST` likeliest topics, and with N in proportion to s_k³, as
+   documents have fewer topics than their words say alone. A pass over these topics gives the first
+   N.
 2. Topics with a small N_k, in documents of up to `_SHORT` tokens a small s_k, are left out for
-   good, except those of a large α_k: of 1,000 some 40 stay in an article of 200 tokens.
-3. The other passes are over these topics: `_AT_ONCE` words are updated at once, with the N of all
-   before them; in the first pass, with the first N.
+   good, except those of a large α_k: of 1,000 some 55 stay in an article of 200 tokens.
+3. The other passes are over the topics that stay. `_AT_ONCE` words are updated at once, with the N
+   of all words before them; in the first of these passes all words see the first N.
 
-A document of which the topics that are heard explain too little is left to the mean field, as are those
-that would take too much room (see `infer_by_cvb0`).
+A document is left to the mean field if the few topics with most s_k say too little of it, or if it
+would take too much room (see `infer_by_cvb0`).
 """
 
 from typing import NamedTuple
@@ -39,17 +40,22 @@ Indices = NDArray[np.uint32]
 
 N_LIKELY = 48  # topics of a word
 _N_FIRST = 16  # of them, those of the first pass
-_HEARD = 0.3  # tokens: a topic of which its words alone say more is heard
-_SMALL = 1.0  # tokens: a topic with fewer is left out
-_SHARE = 0.005  # of a document's tokens, where that is less than these two
+_SMALL = 0.5  # tokens: a topic with fewer is left out
+_SAID = 0.3  # tokens: of a topic with fewer a document's words say nothing
+_SHARE = 0.005  # of a document's tokens: neither of these is more than that
 _LARGE = 3.0  # times the mean α: a topic of which the prior expects more than `_SMALL` stays
 _MOST, _TOKENS_EACH = 64, 4.0  # topics that stay, or one for so many tokens if that is more
 _RAISED = 1.25  # factor of what is small, where more topics would stay
-_EXPLAINED = 0.15  # of a document's tokens: with less in the topics that are heard it is left
+_EXPLAINED = 0.15  # of a document's tokens: if its topics with most s_k have less it is left
+_LISTED = 0.3  # of its tokens: if all s_k have less, it is left too
+_SHORT = 40.0  # tokens: up to so many s_k decides which topics stay
+_LONG = 1000.0  # tokens: beyond so many all weights are read
 _ROOM = 8_000_000  # entries of the weights
-_SHORT, _LONGEST = 40.0, 1e9  # tokens
+_LONGEST = 1e9  # tokens
+_LARGEST_PRIOR = 1e30  # float32 ends at 3e38
 _ROW = 8  # topics: rows have a multiple of them, as loops over the rest would be slow
 _AT_ONCE = 4  # words
+_APART = 7919  # topics from the first of a word to that of the next
 _WORD_BLOCK = 512
 
 
@@ -69,7 +75,7 @@ def likely_topics(word_topic: Floats, n_jobs: int | None = None) -> LikelyTopics
     topic, share = np.zeros(shape, dtype=np.uint32), np.empty(shape, dtype=np.float32)
     rest = np.zeros(n_words, dtype=np.float32)
     for_blocks(
-        lambda i, j: list_likely(weight[i:j], topic[i:j], share[i:j], rest[i:j]),
+        lambda i, j: list_likely(weight, i, j, topic, share, rest),
         n_words,
         _WORD_BLOCK,
         effective_n_jobs(n_jobs),
@@ -79,6 +85,7 @@ def likely_topics(word_topic: Floats, n_jobs: int | None = None) -> LikelyTopics
 
 def infer_by_cvb0(
     counts: sparse.csr_array,
+    word_topic: Floats,
     likely: LikelyTopics,
     alpha: Floats,
     max_iterations: Ints,
@@ -88,21 +95,26 @@ def infer_by_cvb0(
 ) -> tuple[Floats, Bools]:
     """Return proportions (D, K) of documents (D, V), and which of them (D,) are inferred.
 
-    A document is done when a pass changes N by less than `tolerance` times its tokens, summed over
-    topics, or after its `max_iterations` (D,), in which that of the likeliest topics is not
-    counted. Its result depends on neither the other documents nor the number of threads.
+    `likely` are the likeliest topics of `word_topic` (V, K). A document is done when a pass changes
+    N by less than `tolerance` times its tokens, summed over topics, or after its `max_iterations`
+    (D,); the first pass, over the likeliest topics, is not counted. Its result depends on neither
+    the other documents nor the number of threads.
 
-    Not inferred are documents of which the topics that are heard explain less than `_EXPLAINED`,
-    those whose weights have more than `_ROOM` entries, 64 MB with `expected`, and of more than `_LONGEST`
-    tokens.
+    Not inferred are documents of which the few topics that may stay explain less than
+    `_EXPLAINED`; of whose words the `_N_FIRST` likeliest topics have less than `_LISTED`; whose
+    weights have more than `_ROOM` entries, some 64 MB in all; or that have more than `_LONGEST`
+    tokens; and all if a prior is above `_LARGEST_PRIOR`.
     """
     if (counts.data == 0).any():
         counts = counts.copy()
         counts.eliminate_zeros()
     proportions = np.empty((counts.shape[0], len(alpha)))
     is_inferred = np.empty(counts.shape[0], dtype=np.bool_)
+    if alpha.max() > _LARGEST_PRIOR:
+        is_inferred[:] = False
+        return proportions, is_inferred
     documents, alpha = documents_of(counts), read_only(alpha)
-    given = likely, alpha, read_only(max_iterations), tolerance
+    given = read_only(word_topic), likely, alpha, read_only(max_iterations), tolerance
     for_blocks(
         lambda first, last: infer_blocks(documents, first, last, *given, proportions, is_inferred),
         counts.shape[0],
@@ -113,17 +125,24 @@ def infer_by_cvb0(
 
 
 @kernel
-def list_likely(weight: Floats, topic: Indices, share: Floats32, rest: Floats32) -> None:
-    """Fill `topic` and `share` (n, M) and `rest` (n,), zeros before, of words, `weight` (n, K)."""
+def list_likely(
+    weight: Floats, first: int, last: int, topic: Indices, share: Floats32, rest: Floats32
+) -> None:
+    """Fill the rows `first:last` of `topic` and `share` (V, M) and of `rest` (V,), zeros before.
+
+    Each word begins with another topic, so that of equal weights not all words take the same.
+    """
     n_topics, n_listed = weight.shape[1], topic.shape[1]
     largest = np.empty(n_listed)
-    for w in range(weight.shape[0]):
+    for w in range(first, last):
         of_word, total = weight[w], weight[w].sum()
         if total <= 0.0:
             share[w] = 0.0
             continue
-        largest[:] = -1.0
-        for k in range(n_topics):
+        largest[:] = -1.0  # below any weight, so that all places are filled
+        begin = w * _APART % n_topics
+        for step in range(n_topics):
+            k = begin + step if begin + step < n_topics else begin + step - n_topics
             if of_word[k] > largest[n_listed - 1]:
                 i = n_listed - 1
                 while i > 0 and of_word[k] > largest[i - 1]:
@@ -141,6 +160,7 @@ def infer_blocks(
     documents: Documents,
     first: int,
     last: int,
+    word_topic: Floats,
     likely: LikelyTopics,
     alpha: Floats,
     max_iterations: Ints,
@@ -151,33 +171,37 @@ def infer_blocks(
     """Fill the rows `first:last` of `proportions` (D, K) and `is_inferred` (D,)."""
     n_topics = alpha.shape[0]
     alone, raised = np.empty(n_topics, dtype=np.float32), np.empty(n_topics, dtype=np.float32)
-    first_n = np.empty(n_topics, dtype=np.float32)
-    listed, column = np.empty(n_topics, dtype=np.int64), np.empty(n_topics, dtype=np.uint32)
-    mean_alpha = alpha.sum() / n_topics
+    first_n, column = np.empty(n_topics, dtype=np.float32), np.empty(n_topics, dtype=np.uint32)
+    listed, mean_alpha = np.empty(n_topics, dtype=np.int64), alpha.sum() / n_topics
     for d in range(first, last):
         start, stop = documents.start[d], documents.start[d + 1]
         words, counts = documents.word_of[start:stop], documents.counts[start:stop]
         n_tokens = add_shares(words, counts, likely, alone)
-        explained = raise_shares(alone, alpha, n_tokens, raised)
+        raise_shares(alone, alpha, n_tokens, raised)
         add_first(words, counts, likely, raised, first_n)
         n = first_n if n_tokens > _SHORT else alone
         topics = listed[: list_topics(n, alpha, mean_alpha, n_tokens, listed)]
         n_columns = (topics.shape[0] + _ROW - 1) // _ROW * _ROW
         n_rows = (words.shape[0] + _AT_ONCE - 1) // _AT_ONCE * _AT_ONCE
         is_inferred[d] = (
-            explained >= _EXPLAINED * n_tokens
+            alone.sum() >= _LISTED * n_tokens
+            and explained(alone, n_tokens) >= _EXPLAINED * n_tokens
             and n_rows * n_columns <= _ROOM
             and n_tokens <= _LONGEST
         )
         if not is_inferred[d]:
             continue
         prior, total = np.zeros(n_columns, np.float32), np.zeros(n_columns, np.float32)
-        column[:] = n_columns
         for i in range(topics.shape[0]):
             prior[i], total[i] = np.float32(alpha[topics[i]]), first_n[topics[i]]
-            column[topics[i]] = i
-        weight = np.empty((n_rows, n_columns + _ROW), dtype=np.float32)
-        fill_weights(words, likely, column, topics.shape[0], weight)
+        weight = np.ones((n_rows, n_columns + _ROW), dtype=np.float32)
+        if n_tokens > _LONG and likely.topic.shape[1] < n_topics:
+            copy_weights(words, word_topic, likely, topics, weight)
+        else:
+            column[:] = n_columns
+            for i in range(topics.shape[0]):
+                column[topics[i]] = i
+            fill_weights(words, likely, column, topics.shape[0], weight)
         n_of, expected = np.zeros(n_rows, np.float32), np.zeros((n_rows, n_columns), np.float32)
         for j in range(words.shape[0]):
             n_of[j] = np.float32(counts[j])
@@ -207,13 +231,8 @@ def add_shares(words: Ints, counts: Floats, likely: LikelyTopics, alone: Floats3
 
 
 @kernel
-def raise_shares(alone: Floats32, alpha: Floats, n_tokens: float, raised: Floats32) -> float:
-    """Fill `raised` (K,) with α + N, N in proportion to the cubes of what words say alone. Returns
-    the tokens of the topics that are heard alone.
-    """
-    heard, explained = min(_HEARD, _SHARE * n_tokens), 0.0
-    for k in range(alone.shape[0]):
-        explained += alone[k] if alone[k] > heard else 0.0
+def raise_shares(alone: Floats32, alpha: Floats, n_tokens: float, raised: Floats32) -> None:
+    """Fill `raised` (K,) with α + N, N in proportion to the cubes of what words say alone."""
     factor = np.float32(1.0 / max(n_tokens, 1e-30))
     for k in range(alone.shape[0]):
         share = alone[k] * factor
@@ -221,7 +240,28 @@ def raise_shares(alone: Floats32, alpha: Floats, n_tokens: float, raised: Floats
     scale = np.float32(n_tokens) / max(raised.sum(), LEAST_NORM)
     for k in range(alone.shape[0]):
         raised[k] = np.float32(alpha[k]) + scale * raised[k]
-    return explained
+
+
+@kernel
+def explained(alone: Floats32, n_tokens: float) -> float:
+    """Return the tokens of the topics of which the words say most, as many as may stay."""
+    small, most = min(_SAID, _SHARE * n_tokens), most_that_stay(n_tokens)
+    while True:
+        n_topics, n_explained = 0, 0.0
+        for k in range(alone.shape[0]):
+            n_topics += alone[k] > small
+        if n_topics <= most:
+            break
+        small *= _RAISED
+    for k in range(alone.shape[0]):
+        n_explained += alone[k] if alone[k] > small else 0.0
+    return n_explained
+
+
+@kernel
+def most_that_stay(n_tokens: float) -> int:
+    """Return the number of topics that stay at most."""
+    return max(_MOST, int(min(n_tokens, _LONGEST) / _TOKENS_EACH))
 
 
 @kernel
@@ -246,11 +286,14 @@ def add_first(
 def list_topics(
     n: Floats32, alpha: Floats, mean_alpha: float, n_tokens: float, listed: NDArray[np.int64]
 ) -> int:
-    """Fill the first of `listed` (K,) with the topics that stay. Returns their number."""
-    n_topics = n.shape[0]
+    """Fill the first of `listed` (K,) with the topics that stay, for N or s in `n` (K,). Returns
+    their number. All stay in a long document that may have so many.
+    """
+    n_topics, most = n.shape[0], most_that_stay(n_tokens)
     small = min(_SMALL, _SHARE * n_tokens)
     large = max(_LARGE * mean_alpha, _SMALL * mean_alpha * n_topics / max(n_tokens, _SMALL))
-    most = max(_MOST, int(min(n_tokens, _LONGEST) / _TOKENS_EACH))
+    if n_tokens > _LONG and most >= n_topics:
+        small = -1.0
     n_listed = 0
     for k in range(n_topics):
         listed[n_listed] = k
@@ -267,13 +310,33 @@ def list_topics(
 
 
 @kernel
+def copy_weights(
+    words: Ints,
+    word_topic: Floats,
+    likely: LikelyTopics,
+    topics: NDArray[np.int64],
+    weight: Floats32,
+) -> None:
+    """Fill the first of `weight` (n or more, A or more) with those of words in the A `topics`, and
+    the columns beyond with 0.
+    """
+    for j in range(words.shape[0]):
+        w = words[j]
+        given, of_word, largest = word_topic[w], weight[j], word_topic[w, likely.topic[w, 0]]
+        factor = likely.share[w, 0] / largest if largest > 0.0 else 0.0
+        for i in range(topics.shape[0]):
+            of_word[i] = np.float32(given[topics[i]] * factor)
+        for i in range(topics.shape[0], of_word.shape[0]):
+            of_word[i] = np.float32(0.0)
+
+
+@kernel
 def fill_weights(
     words: Ints, likely: LikelyTopics, column: Indices, n_topics: int, weight: Floats32
 ) -> None:
-    """Fill the first of `weight` (n or more, A or more) with those of words in A topics, 0 beyond.
-    `column` (K,) is that of each topic, or that after A of the others.
+    """Fill the first of `weight` (n or more, A or more) as `copy_weights`, by lists. `column` (K,)
+    has the column of each topic; topics that do not stay share one that is not read.
     """
-    weight[words.shape[0] :] = np.float32(1.0)
     for j in range(words.shape[0]):
         topic, share, of_word = likely.topic[words[j]], likely.share[words[j]], weight[j]
         rest = likely.rest[words[j]]

@@ -17,6 +17,7 @@ def infer(counts, weight, alpha, *, cap=2000, tolerance=1e-9, n_jobs=None):
     rows = sparse.csr_array(np.atleast_2d(counts))
     proportions, is_inferred = infer_by_cvb0(
         rows,
+        weight,
         likely_topics(weight),
         alpha,
         np.full(rows.shape[0], cap),
@@ -217,6 +218,43 @@ def test_documents_that_few_topics_cannot_explain_are_left_to_the_mean_field():
     counts = rng.multinomial(100, topics.topic_word[:5].mean(axis=0), size=3)
     found = topics.transform(counts, inference="cvb0")
     assert (found == topics.transform(counts)).all()
+
+
+def perplexities(topic_word, alpha, n_tokens, n_own=2, n_documents=12):
+    """Of other tokens of documents with a few topics each, by both inferences."""
+    rng, n_topics = np.random.default_rng(11), len(topic_word)
+    topics = LDATopics(topic_word / topic_word.sum(axis=1, keepdims=True), np.full(n_topics, alpha))
+    proportions = np.zeros((n_documents, n_topics))
+    for row in proportions:
+        row[rng.choice(n_topics, n_own, replace=False)] = rng.dirichlet(np.ones(n_own))
+    p = proportions @ topics.topic_word
+    seen, others = (np.array([rng.multinomial(n_tokens, row) for row in p]) for _ in range(2))
+    for name in ("variational", "cvb0"):
+        found = topics.transform(seen, inference=name) @ topics.topic_word
+        yield float(np.exp(-(others * np.log(found)).sum() / others.sum()))
+
+
+@pytest.mark.parametrize(
+    ("n_topics", "eta", "n_tokens"), [(300, 0.2, 500), (500, 0.05, 2000), (500, 0.05, 20_000)]
+)
+def test_topics_that_share_their_words_are_found(n_topics, eta, n_tokens):
+    """Words have far more topics than their lists."""
+    rng = np.random.default_rng(12)
+    topic_word = rng.dirichlet(np.full(1000, eta), size=n_topics) + 1e-12
+    by_mean_field, found = perplexities(topic_word, 0.05, n_tokens, n_own=3)
+    assert found < 1.02 * by_mean_field
+
+
+@pytest.mark.parametrize("n_tokens", [200, 2000])
+def test_topics_that_are_as_likely_as_each_other_are_found_whatever_their_order(n_tokens):
+    topic_word = (np.random.default_rng(13).random((300, 1000)) < 0.2) + 1e-7
+    by_mean_field, found = perplexities(topic_word, 0.05, n_tokens)
+    assert found < 1.02 * by_mean_field
+
+
+def test_priors_beyond_float32_are_left_to_the_mean_field():
+    topics = LDATopics([[0.5, 0.5], [0.2, 0.8]], [1e40, 1e40])
+    assert_allclose(topics.transform([[3, 1]], inference="cvb0"), 0.5)
 
 
 def test_topics_of_a_large_prior_stay():
