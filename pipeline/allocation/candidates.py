@@ -35,7 +35,7 @@ LONG = 600.0  # Seconds from which a run is announced as long
 A_STEP, A_CELL, A_PRODUCT = 1e-7, 5e-7, 1e-8
 """Seconds of one core for a particle's step, a cell in an epoch, and a product in either."""
 STARTS = 2  # Modes that chains start from
-A_MODE = 16  # Chains that search for, cross and weigh a mode
+A_MODE = 25  # Chains that search for, cross and weigh a mode
 A_VISIT = 3e-7  # of a token by a sweep, with its share of other moves
 EPOCHS_OF_A_START, EPOCHS_TO_THE_END = 120, 300  # Typical numbers of epochs for tables of documents
 
