@@ -16,7 +16,7 @@ than `_LONG` tokens read all weights, as a mean would bias them however long the
    documents have fewer topics than their words say alone. A pass over these topics gives the first
    N.
 2. Topics with a small N_k, in documents of up to `_SHORT` tokens a small s_k, are left out for
-   good, except those of a large α_k: of 1,000 some 55 stay in an article of 200 tokens.
+   good, except those of a large α_k: of 1,000 some 50 stay in an article of 200 tokens.
 3. The other passes are over the topics that stay. `_AT_ONCE` words are updated at once, with the N
    of all words before them; in the first of these passes all words see the first N.
 
