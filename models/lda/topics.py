@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from models.topics import TopicWords, checked_share, checked_topic_word
-from models.variational.cvb0 import LikelyTopics, infer_by_cvb0, likely_topics
+from models.variational.cvb0 import infer_by_cvb0
 from models.variational.fixed_topics import infer_given_topics
+from models.variational.likely_topics import LikelyTopics, likely_topics
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -7,9 +7,10 @@ n_dw equal tokens of word w has topic k with probability
 
 in which its own part is left out of N. The proportions are (α_k + N_k) / Σ_j (α_j + N_j).
 
-Each word has a list of its `N_LIKELY` likeliest topics; each other topic gets the mean share of the
-others. A list is read from memory much faster than the weights of 1,000 topics. Documents of more
-than `_LONG` tokens read all weights, as a mean would bias them however long they are.
+Each word has a list of its likeliest topics (see `likely_topics`); each other topic gets the mean
+share of the others. A list is read from memory much faster than the weights of 1,000 topics.
+Documents of more than `_LONG` tokens read all weights, as a mean would bias them however long they
+are.
 
 1. A document begins with what its words say alone, s_k = Σ_w n_dw φ_kw / Σ_j φ_jw, in which each
    word counts only for its `_N_FIRST` likeliest topics, and with N in proportion to s_k³, as
@@ -24,8 +25,6 @@ A document is left to the mean field if the few topics with most s_k say too lit
 would take too much room (see `infer_by_cvb0`).
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -35,11 +34,9 @@ from models.kernel import kernel, read_only
 from models.parallel import effective_n_jobs, for_blocks
 from models.variational.first_passes import LEAST_NORM, Floats32, Ints
 from models.variational.inference import DOCUMENT_BLOCK, Documents, documents_of
+from models.variational.likely_topics import Indices, LikelyTopics
 
-Indices = NDArray[np.uint32]
-
-N_LIKELY = 48  # topics of a word
-_N_FIRST = 16  # of them, those of the first pass
+_N_FIRST = 16  # topics of a word in the first pass
 _SMALL = 0.5  # tokens: a topic with fewer is left out
 _SAID = 0.3  # tokens: of a topic with fewer a document's words say nothing
 _SHARE = 0.005  # of a document's tokens: neither of these is more than that
@@ -55,32 +52,6 @@ _LONGEST = 1e9  # tokens
 _LARGEST_PRIOR = 1e30  # float32 ends at 3e38
 _ROW = 8  # topics: rows have a multiple of them, as loops over the rest would be slow
 _AT_ONCE = 4  # words
-_APART = 7919  # topics from the first of a word to that of the next
-_WORD_BLOCK = 512
-
-
-class LikelyTopics(NamedTuple):
-    """The likeliest topics of each word, M of them, in order."""
-
-    topic: Indices  # (V, M)
-    share: Floats32  # (V, M), φ_kw / Σ_j φ_jw over all topics; 0 if no topic has the word
-    rest: Floats32  # (V,), mean share of the other topics
-
-
-def likely_topics(word_topic: Floats, n_jobs: int | None = None) -> LikelyTopics:
-    """Return the likeliest topics of each word, for `word_topic` (V, K)."""
-    weight = read_only(word_topic)
-    n_words, n_topics = weight.shape
-    shape = n_words, min(N_LIKELY, n_topics)
-    topic, share = np.zeros(shape, dtype=np.uint32), np.empty(shape, dtype=np.float32)
-    rest = np.zeros(n_words, dtype=np.float32)
-    for_blocks(
-        lambda i, j: list_likely(weight, i, j, topic, share, rest),
-        n_words,
-        _WORD_BLOCK,
-        effective_n_jobs(n_jobs),
-    )
-    return LikelyTopics(read_only(topic), read_only(share), read_only(rest))
 
 
 def infer_by_cvb0(
@@ -122,37 +93,6 @@ def infer_by_cvb0(
         effective_n_jobs(n_jobs),
     )
     return proportions, is_inferred
-
-
-@kernel
-def list_likely(
-    weight: Floats, first: int, last: int, topic: Indices, share: Floats32, rest: Floats32
-) -> None:
-    """Fill the rows `first:last` of `topic` and `share` (V, M) and of `rest` (V,), zeros before.
-
-    Each word begins with another topic, so that of equal weights not all words take the same.
-    """
-    n_topics, n_listed = weight.shape[1], topic.shape[1]
-    largest = np.empty(n_listed)
-    for w in range(first, last):
-        of_word, total = weight[w], weight[w].sum()
-        if total <= 0.0:
-            share[w] = 0.0
-            continue
-        largest[:] = -1.0  # below any weight, so that all places are filled
-        begin = w * _APART % n_topics
-        for step in range(n_topics):
-            k = begin + step if begin + step < n_topics else begin + step - n_topics
-            if of_word[k] > largest[n_listed - 1]:
-                i = n_listed - 1
-                while i > 0 and of_word[k] > largest[i - 1]:
-                    largest[i], topic[w, i] = largest[i - 1], topic[w, i - 1]
-                    i -= 1
-                largest[i], topic[w, i] = of_word[k], k
-        for i in range(n_listed):
-            share[w, i] = largest[i] / total
-        if n_topics > n_listed:
-            rest[w] = max(total - largest.sum(), 0.0) / total / (n_topics - n_listed)
 
 
 @kernel

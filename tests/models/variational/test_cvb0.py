@@ -9,7 +9,8 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from models.lda.topics import LDATopics
-from models.variational.cvb0 import N_LIKELY, infer_by_cvb0, likely_topics
+from models.variational.cvb0 import infer_by_cvb0
+from models.variational.likely_topics import N_LIKELY, likely_topics
 
 
 def infer(counts, weight, alpha, *, cap=2000, tolerance=1e-9, n_jobs=None):
