@@ -187,12 +187,13 @@ def explained(alone: Floats32, n_tokens: float) -> float:
     """Return the tokens of the topics of which the words say most, as many as may stay."""
     small, most = min(_SAID, _SHARE * n_tokens), most_that_stay(n_tokens)
     while True:
-        n_topics, n_explained = 0, 0.0
+        n_topics = 0
         for k in range(alone.shape[0]):
             n_topics += alone[k] > small
         if n_topics <= most:
             break
         small *= _RAISED
+    n_explained = 0.0
     for k in range(alone.shape[0]):
         n_explained += alone[k] if alone[k] > small else 0.0
     return n_explained
