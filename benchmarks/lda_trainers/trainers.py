@@ -66,7 +66,7 @@ def gibbs_lda(train: sparse.csr_array, settings: Settings, recorder: Recorder) -
         "alpha": settings.alpha,
         "eta": ETA,
         "learn_priors": "none" if settings.fixed_priors else "alpha",
-        "sampler": auto_sampler(settings.n_topics, int(train.sum())),
+        "sampler": auto_sampler(settings.n_topics, int(train.sum()), train.shape[0]),
         "start": settings.start,
         "random_state": settings.seed,
         "n_jobs": settings.threads,
@@ -119,7 +119,7 @@ def gibbs_lda_stream(train: sparse.csr_array, settings: Settings, recorder: Reco
         "learn_priors": "none" if settings.fixed_priors else "alpha",
         "n_jobs": settings.threads,
     }
-    arguments |= {"sampler": auto_sampler(settings.n_topics, int(train.sum()))}
+    arguments |= {"sampler": auto_sampler(settings.n_topics, int(train.sum()), train.shape[0])}
     warm = GibbsLDA(settings.n_topics, **arguments, n_iter=10)
     warm.partial_fit(train[:300]).partial_fit(train[300:330]).partial_fit(train[:200])  # compile
     model = GibbsLDA(settings.n_topics, **arguments, n_iter=STREAM_SWEEPS)

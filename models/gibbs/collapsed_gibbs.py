@@ -21,7 +21,9 @@ from models.parallel import effective_n_jobs
 from models.seed import seed_from
 
 MAX_TOPICS = 65_535
-DENSE_UP_TO = 200  # Maximal number of topics for which "auto" takes a dense sampler
+DENSE_UP_TO, DENSE_OF_LONG_UP_TO = 50, 200
+"""Maximal numbers of topics for which "auto" takes a dense sampler, and for long documents."""
+TOKENS_OF_LONG = 4  # Times the number of topics: least average of the tokens of long documents
 PARALLEL_FROM = 100_000  # Minimal number of tokens for which "auto" takes a parallel sampler
 
 
@@ -145,7 +147,7 @@ class CollapsedGibbs(CompletingEstimator):
         self.state_ = state
         sampler = self.sampler
         if sampler == "auto":
-            sampler = auto_sampler(self.n_topics, len(tokens.doc_of))
+            sampler = auto_sampler(self.n_topics, len(tokens.doc_of), counts.shape[0])
         n_threads = effective_n_jobs(self.n_jobs)
         self._n_tokens: Ints = tokens_of_documents(counts)
         self._tokens = tokens
@@ -193,7 +195,9 @@ class CollapsedGibbs(CompletingEstimator):
         self._sweeps.add_sample(weight)
 
 
-def auto_sampler(n_topics: int, n_tokens: int) -> str:
+def auto_sampler(n_topics: int, n_tokens: int, n_docs: int) -> str:
     """Return the sampler that "auto" stands for."""
-    kind = "dense" if n_topics <= DENSE_UP_TO else "sparse"
+    are_long = n_tokens > TOKENS_OF_LONG * n_topics * n_docs
+    is_dense = n_topics <= (DENSE_OF_LONG_UP_TO if are_long else DENSE_UP_TO)
+    kind = "dense" if is_dense else "sparse"
     return f"{'parallel' if n_tokens >= PARALLEL_FROM else 'exact'}-{kind}"

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.arrays import Ints, Ints32
+from models.gibbs.lanes import LANES
 from models.gibbs.tokens import Tokens
 from models.kernel import kernel, prefetch
 
 Topics = NDArray[np.uint16]
 Floats32 = NDArray[np.float32]
-LANES = 16  # Topics in a block; rows are padded to a multiple, so that sums over blocks vectorise
 AHEAD = 4  # Tokens by which counts of documents, that lie anywhere, are fetched before their turn
 
 

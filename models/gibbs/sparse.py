@@ -6,8 +6,9 @@
 The first part is a sum over the document's own topics, the second one over the word's own topics,
 and the third one is eta_w times a sum that is the same for all words (Yao, Mimno & McCallum 2009).
 As tokens are visited word by word, φ_kw of a word's topics and the second part are filled in once
-in a run of its tokens, and each token changes those of two topics. Sums of the second and third
-part are kept by blocks of topics, which vectorise. The conditional is that of `models.gibbs.dense`.
+in a run of its tokens, and each token changes those of two topics. The first part is computed for
+each token, by blocks of its document's topics (see `models.gibbs.lanes`). The conditional is that
+of `models.gibbs.dense`.
 """
 
 from typing import NamedTuple
@@ -16,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.arrays import Floats, Ints, Ints32
-from models.gibbs.dense import AHEAD, LANES, Priors
+from models.gibbs.dense import AHEAD, Priors
+from models.gibbs.lanes import LANES, weigh
 from models.gibbs.tokens import Tokens
-from models.gibbs.topic_lists import TopicLists, Topics, put_in, take_out
+from models.gibbs.topic_lists import TopicLists, Topics, move_token, place_of
 from models.kernel import kernel, prefetch
 
 Floats32 = NDArray[np.float32]
@@ -35,7 +37,6 @@ class Weights(NamedTuple):
     topic: Topics  # (K,), by place
     n_kw: Floats32  # (K,), by place
     of_word: Floats32  # (K,), alpha_k n_kw i_k, by place; 0 up to the end of the last block
-    of_block: Floats32  # (K / LANES,), its sums
     sums: Floats  # (2,), Σ alpha_k n_kw i_k and Σ alpha_k i_k
 
 
@@ -56,8 +57,9 @@ def resample_sparse(
     `uniforms` holds a number in [0, 1) for each of the runs' tokens.
     """
     weights, n_topics = _weights_of(n_k, priors), n_k.shape[0]
-    phi = weights.phi
+    phi, topic, n_dk = weights.phi, doc_topics.topic, doc_topics.n_tokens
     p = np.zeros(phi.shape[0], dtype=np.float32)  # n_dk φ_kw
+    of_block = np.zeros(phi.shape[0] // LANES, dtype=np.float32)  # its sums
     eta = np.float32(-1.0)
     first_token, last_token = tokens.run_start[first_run], tokens.run_start[last_run] - 1
     for run in range(first_run, last_run):
@@ -69,32 +71,27 @@ def resample_sparse(
         m = _load_word(word_topics, w, eta, priors.alpha, weights)
         for t in range(tokens.run_start[run], tokens.run_start[run + 1]):
             ahead = doc_topics.start[tokens.doc_of[min(t + AHEAD, last_token)]]
-            prefetch(doc_topics.topic, ahead)
-            prefetch(doc_topics.n_tokens, ahead)
-            d = tokens.doc_of[t]
+            prefetch(topic, ahead)
+            prefetch(topic, ahead + 2 * LANES)
+            prefetch(n_dk, ahead)
+            prefetch(n_dk, ahead + LANES)
+            prefetch(n_dk, ahead + 2 * LANES)
+            d, old = tokens.doc_of[t], int(topic_of[t])
             start, n = doc_topics.start[d], int(doc_topics.n_distinct[d])
-            topic, n_dk = doc_topics.topic[start:], doc_topics.n_tokens[start:]
-            k = int(topic_of[t])
-            n = take_out(topic, n_dk, n, topic_of[t], n_topics)
+            place = place_of(topic, start, n, old)
             if counted:
-                n_k[k] -= 1
-                _recount(k, np.float32(-1.0), n_k[k], eta, priors, weights)
-            of_document = np.float32(0.0)
-            n_blocks = (n + LANES - 1) // LANES
-            for i in range(n_blocks * LANES):
-                p[i] = np.float32(n_dk[i]) * phi[topic[i]]
-            for i in range(n_blocks * LANES):
-                of_document += p[i]
+                n_k[old] -= 1
+                _recount(old, np.float32(-1.0), n_k[old], eta, priors, weights)
+            of_document = _weigh_document(n_dk, topic, start, n, place, phi, p, of_block)
             of_prior = weights.sums[0] + eta * weights.sums[1]
             rest = uniforms[t - first_token] * (of_document + of_prior)
-            if n > 0 and rest < of_document:
-                i = _find_place(p, n, np.float32(rest))
-                k = int(topic[i])
-                n_dk[i] += 1
+            if rest < of_document:
+                to = _find_place(p, of_block, n, np.float32(rest))
+                k = int(topic[start + to])
             else:
                 k = _find_topic(weights, m, priors.alpha, eta, n_topics, rest - of_document)
-                n = put_in(topic, n_dk, n, k)
-            doc_topics.n_distinct[d] = n
+                to = place_of(topic, start, n, k)
+            doc_topics.n_distinct[d] = move_token(topic, n_dk, start, n, place, k, to, n_topics)
             topic_of[t] = k
             if counted:
                 if weights.place_of[k] < 0:
@@ -117,7 +114,6 @@ def _weights_of(n_k: Ints, priors: Priors) -> Weights:
         np.zeros(n_padded, dtype=np.uint16),
         np.zeros(n_padded, dtype=np.float32),
         np.zeros(n_padded, dtype=np.float32),
-        np.zeros(n_padded // LANES, dtype=np.float32),
         np.zeros(2, dtype=np.float64),
     )
     eta_sum = np.float32(priors.eta_sum)
@@ -149,8 +145,7 @@ def _load_word(
         weights.of_word[i] = np.float32(0.0)
     weights.sums[0] = 0.0
     for block in range(n_blocks):
-        weights.of_block[block] = _sum_of(weights.of_word, block * LANES)
-        weights.sums[0] += weights.of_block[block]
+        weights.sums[0] += _sum_of(weights.of_word, block * LANES)
     return m
 
 
@@ -214,7 +209,6 @@ def _recount(
     weights.inverse[k] = inverse
     weights.phi[k] = (count + eta) * inverse
     weights.of_word[i] = product
-    weights.of_block[i // LANES] = _sum_of(weights.of_word, i // LANES * LANES)
 
 
 @kernel
@@ -227,16 +221,36 @@ def _sum_of(values: Floats32, first: int) -> np.float32:
 
 
 @kernel
-def _find_place(p: Floats32, n: int, rest: np.float32) -> int:
-    """Return the first i < n where the sum of `p` exceeds `rest`; the last if none does."""
-    start = 0
-    while start + LANES < n:
-        part = _sum_of(p, start)
-        if rest < part:
-            break
-        rest -= part
-        start += LANES
-    i = start
+def _weigh_document(
+    n_dk: Ints32,
+    topic: Topics,
+    start: int,
+    n: int,
+    without: int,
+    phi: Floats32,
+    p: Floats32,
+    of_block: Floats32,
+) -> np.float32:
+    """Fill `p` with n_dk φ_kw of the document's `n` topics, with a token less at one place, and
+    `of_block` with the sums of its blocks; return the sum of all.
+    """
+    total = np.float32(0.0)
+    for block in range((n + LANES - 1) // LANES):
+        at = block * LANES
+        of_block[block] = weigh(n_dk, topic, start + at, without - at, phi, p, at)
+        total += of_block[block]
+    return total
+
+
+@kernel
+def _find_place(p: Floats32, of_block: Floats32, n: int, rest: np.float32) -> int:
+    """Return the first i < n where the sum of `p` exceeds `rest`; the last if none does.
+    `of_block` holds the sums of blocks of `p`.
+    """
+    i = 0
+    while i + LANES < n and rest >= of_block[i // LANES]:
+        rest -= of_block[i // LANES]
+        i += LANES
     while i < n - 1 and rest >= p[i]:
         rest -= p[i]
         i += 1
@@ -252,9 +266,11 @@ def _find_topic(
     """
     if m > 0 and rest < weights.sums[0]:
         block = 0
-        while (block + 1) * LANES < m and rest >= weights.of_block[block]:
-            rest -= weights.of_block[block]
+        of_block = float(_sum_of(weights.of_word, 0))
+        while (block + 1) * LANES < m and rest >= of_block:
+            rest -= of_block
             block += 1
+            of_block = float(_sum_of(weights.of_word, block * LANES))
         i = block * LANES
         last = min(i + LANES, m) - 1
         while i < last and rest >= weights.of_word[i]:

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from models.arrays import Ints, Ints32
 from models.gibbs.conditionals import DocumentTopics, SampledTopics, expect_word_topics
 from models.gibbs.dense import (
-    LANES,
     Priors,
     add_topic_words,
     count_doc_topics,
     padded,
     resample_dense,
 )
+from models.gibbs.lanes import LANES
 from models.gibbs.minka import Exceedances, exceedances
 from models.gibbs.sparse import resample_sparse
 from models.gibbs.state import GibbsLDAState

@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.arrays import Bools, Ints, Ints32
-from models.gibbs.dense import LANES
+from models.gibbs.lanes import LANES, lane_of
 from models.gibbs.tokens import Tokens
 from models.kernel import kernel
 
 Topics = NDArray[np.uint16]
+SHORT = 64  # Topics of a list that is sorted by insertion
 Numbers = Ints32 | NDArray[np.float32]
 
 
@@ -19,7 +20,8 @@ class TopicLists(NamedTuple):
     The topics of item i are the first `n_distinct[i]` places from `start[i]` on.
     """
 
-    start: Ints  # (n + 1,), an item has as many places as it can have topics, in whole `LANES`
+    start: Ints
+    """(n + 1,), an item has places for as many topics as it can have and one more, in `LANES`."""
     topic: Topics  # K behind a document's last topic
     n_tokens: Ints32  # Tokens of each place's topic; 0 behind a document's last topic
     n_distinct: Ints32  # (n,)
@@ -27,7 +29,7 @@ class TopicLists(NamedTuple):
 
 def empty_lists(n_tokens: Ints, n_topics: int) -> TopicLists:
     """Return empty lists of items of `n_tokens` (n,)."""
-    n_places = -(-np.minimum(n_tokens, n_topics) // LANES) * LANES
+    n_places = (np.minimum(n_tokens, n_topics) // LANES + 1) * LANES
     start = np.concatenate(([0], np.cumsum(n_places))).astype(np.int64)
     return TopicLists(
         start=start,
@@ -123,45 +125,63 @@ def sort_lists(lists: TopicLists, first: int, last: int) -> None:
     """Put the most frequent topics of each item first, in place, for `first <= i < last`.
     The order then depends on the counts alone, not on earlier sweeps, and searches are shorter.
     """
+    topics, counts = lists.topic, lists.n_tokens
     for item in range(first, last):
         start = lists.start[item]
-        n = lists.n_distinct[item]
-        keys = np.empty(n, dtype=np.int64)
-        for i in range(n):
-            count, topic = lists.n_tokens[start + i], lists.topic[start + i]
-            keys[i] = np.int64(topic) - np.int64(count) * 65536
-        keys.sort()
-        for i in range(n):
-            topic = keys[i] & 0xFFFF
-            lists.topic[start + i] = topic
-            lists.n_tokens[start + i] = (topic - keys[i]) // 65536
+        end = start + lists.n_distinct[item]
+        if end - start > SHORT:
+            _sort_long(topics, counts, start, end)
+        else:
+            for i in range(start + 1, end):  # nearly in order since the sweep before
+                topic, count, place = topics[i], counts[i], i
+                while place > start and (
+                    counts[place - 1] < count
+                    or (counts[place - 1] == count and topics[place - 1] > topic)
+                ):
+                    topics[place], counts[place] = topics[place - 1], counts[place - 1]
+                    place -= 1
+                topics[place], counts[place] = topic, count
 
 
 @kernel
-def take_out(topic: Topics, count: Ints32, n: int, k: int, n_topics: int) -> int:
-    """Remove one token of topic `k`, in place; return the number of topics left."""
-    place = np.int32(0)
-    for block in range((n + LANES - 1) // LANES):
-        for lane in range(LANES):  # the one place that has k; a sum, so that it vectorises
-            i = block * LANES + lane
-            place += np.int32(i) if topic[i] == k else np.int32(0)
-    count[place] -= 1
-    if count[place] == 0:
-        n -= 1
-        topic[place], count[place] = topic[n], count[n]
-        topic[n], count[n] = n_topics, 0
+def _sort_long(topics: Topics, counts: Ints32, start: int, end: int) -> None:
+    """Put the most frequent topics of the places `start <= i < end` first, in place."""
+    keys = np.empty(end - start, dtype=np.int64)
+    for i in range(end - start):
+        keys[i] = np.int64(topics[start + i]) - np.int64(counts[start + i]) * 65536
+    keys.sort()
+    for i in range(end - start):
+        topic = keys[i] & 0xFFFF
+        topics[start + i] = topic
+        counts[start + i] = (topic - keys[i]) // 65536
+
+
+@kernel
+def place_of(topics: Topics, start: int, n: int, k: int) -> int:
+    """Return i of the topic `start + i` that is `k`, of an item's `n` topics; `n` if none is."""
+    first = 0
+    while first < n:
+        lane = lane_of(topics, start + first, k)
+        if lane < LANES:
+            return min(first + lane, n)
+        first += LANES
     return n
 
 
 @kernel
-def put_in(topic: Topics, count: Ints32, n: int, k: int) -> int:
-    """Add one token of topic `k`, in place; return the number of topics then."""
-    i = 0
-    while i < n and topic[i] != k:
-        i += 1
-    if i == n:
-        topic[n] = k
-        count[n] = 0
-        n += 1
-    count[i] += 1
+def move_token(
+    topics: Topics, counts: Ints32, start: int, n: int, place: int, k: int, to: int, n_topics: int
+) -> int:
+    """Move a token of an item from the topic at its `place` to topic `k` at the place `to`; return
+    the number of its topics then. `to` is `n` if `k` is not among its `n` topics so far.
+    """
+    topics[start + to] = k
+    counts[start + to] += 1
+    counts[start + place] -= 1
+    n = max(n, to + 1)
+    empty = counts[start + place] == 0
+    n -= int(empty)
+    last = n if empty else place
+    topics[start + place], counts[start + place] = topics[start + last], counts[start + last]
+    topics[start + n], counts[start + n] = n_topics, 0
     return n

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from models.counts import whole_numbers
 from models.dirichlet_prior import check_growth, check_priors, prior_vector
-from models.gibbs.collapsed_gibbs import DENSE_UP_TO, CollapsedGibbs
+from models.gibbs.collapsed_gibbs import CollapsedGibbs
 from models.gibbs.minka import asymmetric_prior, symmetric_prior
 from models.gibbs.start import online_start, random_start, topics_given
 from models.gibbs.state import GibbsLDAState
@@ -56,9 +56,9 @@ and of more, where the E-step gets no shorter and so the start longer. On 5,000 
 the held-out perplexity after 200 sweeps was 1417.3 without a surplus, 1405.9 with 2 and 1406.5 with
 4 (means of five seeds, whose standard deviations were 11.9, 5.1 and 7.0). On 25,000 at K = 1,000
 (alpha .02, eta .01) it was 1172.5 without and 1142.7 with 1.5."""
-SURPLUS_UP_TO = 2000
-"""Number of topics up to which there is a surplus: merging takes 16 bytes and 2·V operations for
-each pair of topics."""
+FEW_TOPICS, SURPLUS_UP_TO = 200, 2000
+"""Numbers of topics up to which the surplus is the first of these, and up to which there is one:
+merging takes 16 bytes and 2·V operations for each pair of topics."""
 ANCHORS_FROM, ANCHORS_UP_TO = 1000, 2000
 """Documents from which, and topics up to which, an "auto" start begins at anchor words. Held-out
 perplexity was about the same as from the online start with 1,000 and 2,000 articles, and higher
@@ -93,7 +93,8 @@ class GibbsLDA(CollapsedGibbs):
         "parallel-dense" and "parallel-sparse" approximate it within a part of a sweep (see
         `models.gibbs.sweep`) and use `n_jobs` threads. The cost of a token is K with dense ones;
         with sparse ones its document's number of topics, and its word's for each run of tokens of
-        the word. "auto" is exact below 100,000 tokens and dense up to 200 topics.
+        the word. "auto" is exact below 100,000 tokens, and dense up to 50 topics, or up to
+        200 where documents have more than 4 K tokens on average.
     start : {"auto", "online", "anchors", "random"}
         Topics before the first sweep: from one pass of `OnlineLDA` over 2·K topics (1.5·K beyond
         200, K beyond 2,000), which are then merged into K (see `models.lda.merging`), or uniformly
@@ -379,7 +380,7 @@ class GibbsLDA(CollapsedGibbs):
 
     @property
     def _surplus(self) -> float:
-        if self.n_topics <= DENSE_UP_TO:
+        if self.n_topics <= FEW_TOPICS:
             return SURPLUS
         return SURPLUS_OF_MANY if self.n_topics <= SURPLUS_UP_TO else 1.0
 

@@ -15,6 +15,7 @@ SEQUENTIAL = {
     "_load_document": "whole numbers",
     "_log_put_in": "each step needs the counts of the one before",
     "_put_back": "each step needs the counts of the one before",
+    "_weigh_document": "its steps are vectors already",
     "add_token": "whole numbers",
     "add_token_of_two": "a sum of two terms, not over the loop",
     "resample_multinomial": "each sum so far is stored",

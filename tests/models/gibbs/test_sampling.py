@@ -12,7 +12,8 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from models.gibbs import tokens as gibbs_tokens
-from models.gibbs.dense import LANES, Priors, count_doc_topics, padded, resample_dense
+from models.gibbs.dense import Priors, count_doc_topics, padded, resample_dense
+from models.gibbs.lanes import LANES
 from models.gibbs.sparse import resample_sparse
 from models.gibbs.start import draw_topics, random_start
 from models.gibbs.state import SAMPLERS, GibbsLDAState

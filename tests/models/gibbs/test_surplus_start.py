@@ -30,7 +30,7 @@ def test_a_start_learns_the_surplus_and_has_topics_of_the_model_alone(monkeypatc
     model = GibbsLDA(3, alpha=0.2, random_state=0).resume(counts, None)
     assert learned == [(6, np.sum(np.full(6, 0.2) * 0.5))]
     assert set(model.state_.topic_of.tolist()) == {0, 1, 2}
-    monkeypatch.setattr(gibbs_lda, "DENSE_UP_TO", 2)
+    monkeypatch.setattr(gibbs_lda, "FEW_TOPICS", 2)
     GibbsLDA(4, alpha=0.2, random_state=0).resume(counts, None)
     assert learned[1][0] == 6
 
