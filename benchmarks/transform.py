@@ -5,8 +5,8 @@
 The topics are those of one pass of OnlineLDA over the reference counts, alpha 0.1, eta 0.01, and
 those of GibbsLDA after `--sweeps`. Test documents are inferred on one thread, by variational
 inference and by CVB0. Rates are tokens a CPU second, the best of `--repeats`; for comparison, those
-of the pass that trained and of the next sweeps of GibbsLDA, dense up to 200 topics and sparse
-beyond: one before the others in each repeat, so that all see the same load of the machine. The
+of the pass that trained and of the next sweeps of GibbsLDA, by the sampler that "auto" stands for:
+one before the others in each repeat, so that all see the same load of the machine. The
 perplexity is that of the other halves of the test documents, completed by each one's proportions of
 the first. The error is the distance of proportions of `--judged` documents from their mean over
 many sweeps of Gibbs sampling with the topics fixed: the sum of absolute differences over topics.
@@ -70,8 +70,7 @@ def gibbs(
     n_topics: int, train: sparse.csr_array, n_sweeps: int, n_more: int
 ) -> tuple[Callable[[], object], LDATopics]:
     """A call that makes the next of `n_more` sweeps, and the topics after `n_sweeps`."""
-    sampler = f"parallel-{'dense' if n_topics <= 200 else 'sparse'}"
-    model = GibbsLDA(n_topics, n_iter=n_sweeps + n_more, sampler=sampler, random_state=1)
+    model = GibbsLDA(n_topics, n_iter=n_sweeps + n_more, random_state=1, n_jobs=1)
     sweeps = model.iterate(train)
     for _ in range(n_sweeps):
         next(sweeps)
@@ -142,6 +141,8 @@ def main() -> None:
     parser.add_argument("--sweeps", type=int, default=20, help="of GibbsLDA before the timed ones")
     parser.add_argument("--judged", type=int, default=30, help="documents")
     arguments = parser.parse_args()
+    if arguments.sweeps < 1:
+        parser.error("--sweeps: at least 1, as GibbsLDA has no topics before its first sweep")
     train, test = reference_counts()
     halves = split_tokens(test, np.random.default_rng(0))
     few, judged = OnlineLDA(3, n_passes=1).fit(train[:100]).topics_, test[: arguments.judged]

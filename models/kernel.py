@@ -60,10 +60,10 @@ def _template_of_types(template_of: Callable[..., Any], args: Any, kws: Any) -> 
 
 
 def prefetch(array: np.ndarray, index: int) -> None:
-    """Have the processor fetch the cache line at `array[index]`, which a kernel reads soon.
+    """Have the processor fetch the cache line at element `index`, which a kernel reads soon.
 
-    `array` has one axis, without gaps. An index beyond its end does no harm. In plain Python it
-    does nothing.
+    `array` has no gaps; its elements are counted in order, over all axes. An index beyond its end
+    does no harm. In plain Python it does nothing.
     """
 
 

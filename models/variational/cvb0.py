@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from models.arrays import Bools, Floats
-from models.kernel import kernel, read_only
+from models.kernel import kernel, prefetch, read_only
 from models.parallel import effective_n_jobs, for_blocks
 from models.variational.first_passes import LEAST_NORM, Floats32, Ints
 from models.variational.inference import DOCUMENT_BLOCK, Documents, documents_of
@@ -52,6 +52,8 @@ _LONGEST = 1e9  # tokens
 _LARGEST_PRIOR = 1e30  # float32 ends at 3e38
 _ROW = 8  # topics: rows have a multiple of them, as loops over the rest would be slow
 _AT_ONCE = 4  # words
+_AHEAD = 4  # words by which lists are fetched before they are read
+_LINE = 16  # topics of a list in a line of the cache
 
 
 def infer_by_cvb0(
@@ -161,8 +163,13 @@ def add_shares(words: Ints, counts: Floats, likely: LikelyTopics, alone: Floats3
     Returns the number of tokens of words that some topic has.
     """
     alone[:] = np.float32(0.0)
-    n_tokens, n_first = 0.0, min(_N_FIRST, likely.topic.shape[1])
+    n_tokens, n_listed = 0.0, likely.topic.shape[1]
+    n_first, last = min(_N_FIRST, n_listed), words.shape[0] - 1
     for j in range(words.shape[0]):
+        ahead = words[min(j + _AHEAD, last)] * n_listed
+        for i in range(0, n_listed, _LINE):
+            prefetch(likely.topic, ahead + i)
+            prefetch(likely.share, ahead + i)
         topic, share, n = likely.topic[words[j]], likely.share[words[j]], np.float32(counts[j])
         for i in range(n_first):
             alone[topic[i]] += n * share[i]
