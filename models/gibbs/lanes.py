@@ -59,10 +59,10 @@ def weigh(
     p: NDArray[np.float32],
     at: int,
 ) -> np.float32:
-    """Set `p[at + i]` to `counts[start + i] * phi[topics[start + i]]` for i < LANES, with one less
-    for the count of i = `without`, and return their sum: of halves, of their halves, and so on.
+    """Set `p[at + i]` to `counts[start + i] * phi[topics[start + i]]` for i < LANES, but to 0 for
+    i = `without`, and return their sum: of halves, of their halves, and so on.
     """
-    n = counts[start : start + LANES] - (np.arange(LANES) == without)
+    n = counts[start : start + LANES] * (np.arange(LANES) != without)
     p[at : at + LANES] = n.astype(np.float32) * phi[topics[start : start + LANES]]
     total = p[at : at + LANES]
     while len(total) > 1:
@@ -100,8 +100,9 @@ def _weigh(
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         lanes = _Lanes(context, builder, signature.args, arguments)
         numbers = ir.Constant(ir.VectorType(INT32, LANES), list(range(LANES)))
-        less = builder.icmp_signed("==", numbers, lanes.splat(3, types.int32))
-        n = builder.sub(lanes.load(0, 2, INT32), builder.zext(less, numbers.type))
+        left_out = builder.icmp_signed("==", numbers, lanes.splat(3, types.int32))
+        none = ir.Constant(numbers.type, [0] * LANES)
+        n = builder.select(left_out, none, lanes.load(0, 2, INT32))
         weights = builder.fmul(
             builder.sitofp(n, ir.VectorType(FLOAT, LANES)), lanes.gather(4, 1, 2)
         )

@@ -6,9 +6,10 @@
 The first part is a sum over the document's own topics, the second one over the word's own topics,
 and the third one is eta_w times a sum that is the same for all words (Yao, Mimno & McCallum 2009).
 As tokens are visited word by word, φ_kw of a word's topics and the second part are filled in once
-in a run of its tokens, and each token changes those of two topics. The first part is computed for
-each token, by blocks of its document's topics (see `models.gibbs.lanes`). The conditional is that
-of `models.gibbs.dense`.
+in a run of its tokens, and each token that moves changes those of two topics. The first part is
+computed for each token, by blocks of its document's topics (see `models.gibbs.lanes`). The present
+topic comes first in the draw, as most tokens keep theirs. The conditional is that of
+`models.gibbs.dense`.
 """
 
 from typing import NamedTuple
@@ -80,16 +81,22 @@ def resample_sparse(
             start, n = doc_topics.start[d], int(doc_topics.n_distinct[d])
             place = place_of(topic, start, n, old)
             if counted:
+                phi_old, of_prior = _without_token(old, n_k[old] - 1, eta, priors, weights)
+            else:
+                phi_old, of_prior = phi[old], weights.sums[0] + eta * weights.sums[1]
+            of_old = np.float32(n_dk[start + place] - 1) * phi_old
+            of_others = _weigh_document(n_dk, topic, start, n, place, phi, p, of_block)
+            rest = uniforms[t - first_token] * (of_old + of_others + of_prior) - of_old
+            if rest < 0.0:
+                continue  # the topic stays
+            if counted:
                 n_k[old] -= 1
                 _recount(old, np.float32(-1.0), n_k[old], eta, priors, weights)
-            of_document = _weigh_document(n_dk, topic, start, n, place, phi, p, of_block)
-            of_prior = weights.sums[0] + eta * weights.sums[1]
-            rest = uniforms[t - first_token] * (of_document + of_prior)
-            if rest < of_document:
+            if rest < of_others:
                 to = _find_place(p, of_block, n, np.float32(rest))
                 k = int(topic[start + to])
             else:
-                k = _find_topic(weights, m, priors.alpha, eta, n_topics, rest - of_document)
+                k = _find_topic(weights, m, priors.alpha, eta, n_topics, rest - of_others)
                 to = place_of(topic, start, n, k)
             doc_topics.n_distinct[d] = move_token(topic, n_dk, start, n, place, k, to, n_topics)
             topic_of[t] = k
@@ -193,6 +200,21 @@ def _append(weights: Weights, m: int, k: int) -> int:
 
 
 @kernel
+def _without_token(
+    k: int, n: int, eta: np.float32, priors: Priors, weights: Weights
+) -> tuple[np.float32, float]:
+    """Return φ of topic `k` and the sum of the second and third part of all topics, as they are
+    if the word has a token of `k` less, which then has `n` of all words.
+    """
+    i, alpha = weights.place_of[k], priors.alpha[k]
+    count = weights.n_kw[i] - np.float32(1.0)
+    inverse = priors.topic_weight[k] / (np.float32(n) + np.float32(priors.eta_sum))
+    of_word = weights.sums[0] + (alpha * count * inverse - weights.of_word[i])
+    of_all = weights.sums[1] + alpha * (inverse - weights.inverse[k])
+    return (count + eta) * inverse, of_word + eta * of_all
+
+
+@kernel
 def _recount(
     k: int, by: np.float32, n: int, eta: np.float32, priors: Priors, weights: Weights
 ) -> None:
@@ -231,7 +253,7 @@ def _weigh_document(
     p: Floats32,
     of_block: Floats32,
 ) -> np.float32:
-    """Fill `p` with n_dk φ_kw of the document's `n` topics, with a token less at one place, and
+    """Fill `p` with n_dk φ_kw of the document's `n` topics, and 0 at the place `without`, and
     `of_block` with the sums of its blocks; return the sum of all.
     """
     total = np.float32(0.0)
