@@ -21,9 +21,10 @@ from models.parallel import effective_n_jobs
 from models.seed import seed_from
 
 MAX_TOPICS = 65_535
-DENSE_UP_TO, DENSE_OF_LONG_UP_TO = 50, 200
-"""Maximal numbers of topics for which "auto" takes a dense sampler, and for long documents."""
-TOKENS_OF_LONG = 4  # Times the number of topics: least average of the tokens of long documents
+LONG, DENSE_OF_LONG = 8, 200
+SHORT, DENSE_OF_SHORT = 20, 50
+"""With documents of more than `LONG` tokens for each topic, or of fewer than `SHORT` tokens, on
+average, "auto" takes a dense sampler up to so many topics."""
 PARALLEL_FROM = 100_000  # Minimal number of tokens for which "auto" takes a parallel sampler
 
 
@@ -197,7 +198,7 @@ class CollapsedGibbs(CompletingEstimator):
 
 def auto_sampler(n_topics: int, n_tokens: int, n_docs: int) -> str:
     """Return the sampler that "auto" stands for."""
-    are_long = n_tokens > TOKENS_OF_LONG * n_topics * n_docs
-    is_dense = n_topics <= (DENSE_OF_LONG_UP_TO if are_long else DENSE_UP_TO)
-    kind = "dense" if is_dense else "sparse"
+    long = n_tokens > LONG * n_topics * n_docs and n_topics <= DENSE_OF_LONG
+    short = n_tokens < SHORT * n_docs and n_topics <= DENSE_OF_SHORT
+    kind = "dense" if long or short else "sparse"
     return f"{'parallel' if n_tokens >= PARALLEL_FROM else 'exact'}-{kind}"

@@ -1,4 +1,4 @@
-"""Collapsed Gibbs sampling that computes all K probabilities of each token, for up to 200 topics.
+"""Collapsed Gibbs sampling that computes all K probabilities of each token, for few topics.
 
     p(z_t = k | all others) ∝ p_k (n_dk + alpha_k) (n_kw + eta_w) / (n_k + Σ_v eta_v)
 

@@ -93,8 +93,8 @@ class GibbsLDA(CollapsedGibbs):
         "parallel-dense" and "parallel-sparse" approximate it within a part of a sweep (see
         `models.gibbs.sweep`) and use `n_jobs` threads. The cost of a token is K with dense ones;
         with sparse ones its document's number of topics, and its word's for each run of tokens of
-        the word. "auto" is exact below 100,000 tokens, and dense up to 50 topics, or up to
-        200 where documents have more than 4 K tokens on average.
+        the word. "auto" is exact below 100,000 tokens. It is dense up to 200 topics if documents
+        have more than 8 K tokens on average, and up to 50 if they have fewer than 20.
     start : {"auto", "online", "anchors", "random"}
         Topics before the first sweep: from one pass of `OnlineLDA` over 2·K topics (1.5·K beyond
         200, K beyond 2,000), which are then merged into K (see `models.lda.merging`), or uniformly

@@ -193,7 +193,7 @@ class TrainSettings:
     )
     sampler: str = setting(
         "auto",
-        "Gibbs sampler; auto: by the numbers of topics and tokens",
+        "Gibbs sampler; auto: by the numbers of topics, tokens and documents",
         choices=("auto", "exact-dense", "exact-sparse", "parallel-dense", "parallel-sparse"),
         of=SAMPLED,
     )

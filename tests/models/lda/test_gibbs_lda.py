@@ -329,14 +329,17 @@ def test_fractions_are_rounded_so_that_their_mean_stays_in_each_call_of_a_stream
 
 
 def test_auto_chooses_by_topics_and_tokens(monkeypatch):
-    assert auto_sampler(20, 1000, 10) == "exact-dense"
+    assert auto_sampler(12, 1000, 10) == "exact-dense"
     assert auto_sampler(1000, 1000, 10) == "exact-sparse"
-    assert auto_sampler(50, 5_000_000, 50_000) == "parallel-dense"
-    assert auto_sampler(51, 5_000_000, 50_000) == "parallel-sparse"
-    assert auto_sampler(200, 5_000_000, 6_250) == "parallel-sparse"
-    assert auto_sampler(200, 5_000_000, 6_249) == "parallel-dense"  # long documents
-    assert auto_sampler(201, 5_000_000, 1) == "parallel-sparse"
-    monkeypatch.setattr(collapsed_gibbs, "DENSE_UP_TO", 2)
+    assert auto_sampler(200, 4_800_000, 3_000) == "parallel-sparse"
+    assert auto_sampler(200, 4_800_001, 3_000) == "parallel-dense"  # long documents
+    assert auto_sampler(201, 4_800_001, 1) == "parallel-sparse"
+    assert auto_sampler(50, 200_000, 10_000) == "parallel-sparse"
+    assert auto_sampler(50, 200_000, 10_001) == "parallel-dense"  # short documents
+    assert auto_sampler(51, 200_000, 10_001) == "parallel-sparse"
+    assert auto_sampler(10, 0, 0) == "exact-sparse"
+    monkeypatch.setattr(collapsed_gibbs, "DENSE_OF_LONG", 2)
+    monkeypatch.setattr(collapsed_gibbs, "SHORT", 0)
     automatic, named = (fitted(random_counts(), sampler=s) for s in ("auto", "exact-sparse"))
     assert_same_state(automatic.state_, named.state_)
 
