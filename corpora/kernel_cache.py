@@ -45,8 +45,11 @@ if sys.platform != "win32":
     import fcntl
 
 PACKAGES = ("corpora", "evaluation", "models")
-IMPORTS = (b"from models.kernel import", b"from corpora.kernel_cache import cached")
-"""Texts that mark a file as one with kernels."""
+IMPORTS = (
+    *(b"from models.kernel import", b"from corpora.kernel_cache import cached"),
+    b"from numba.extending import",
+)
+"""Texts that mark a file as one with kernels, or with code for them."""
 LIBRARIES = ("numba", "llvmlite", "numpy")  # Packages whose version changes compiled code
 OPTIONS = (
     *("DISABLE_JIT", "DEBUG_JIT", "BOUNDSCHECK", "ENABLE_AVX", "OPT"),

@@ -106,10 +106,9 @@ def after_training(run: dict[str, Any], rates: dict[str, Any]) -> Iterator[Line]
 def gibbs_bytes(n_topics: int) -> float:
     """Bytes that `GibbsLDA` holds at most."""
     n_tokens, n_docs = TRAINING_PART * TOKENS, TRAINING_PART * ARTICLES
-    tables = (8 + 35) * VOCABULARY * n_topics
-    if n_topics <= 200:
-        return 6 * n_tokens + 4 * n_docs * -(-n_topics // 16) * 16 + tables
-    return 6 * n_tokens + 6 * n_tokens + 6 * VOCABULARY * n_topics + tables
+    of_documents = 6 * min(n_tokens, n_docs * -(-n_topics // 16) * 16)
+    tables = (6 + 8 + 35) * VOCABULARY * n_topics
+    return 6 * n_tokens + of_documents + tables
 
 
 def print_paper(run: dict[str, Any], rates: dict[str, Any]) -> None:

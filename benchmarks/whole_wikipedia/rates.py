@@ -29,6 +29,7 @@ from corpora.articles.page import page_to_article
 from corpora.files import atomic_write_text
 from evaluation import log_likelihood
 from models import GibbsLDA, OnlineLDA
+from models.gibbs.collapsed_gibbs import auto_sampler
 from pipeline.training.prevalence import prevalence_in
 from pipeline.training.validation import validation_of, validation_sample
 
@@ -114,7 +115,7 @@ def learning(parts: Split, n_topics: int) -> dict[str, float]:
     """Rates of training and scoring with so many topics."""
     seconds, peaks, counts = Seconds(), {}, parts.train.counts
     n_tokens, n_docs = parts.train.n_tokens, parts.train.n_docs
-    sampler = "parallel-dense" if n_topics <= 200 else "parallel-sparse"
+    sampler = auto_sampler(n_topics, n_tokens, n_docs)
     GibbsLDA(n_topics, n_iter=2, sampler=sampler, random_state=0).fit(counts[:200])  # compiles
     gibbs = GibbsLDA(n_topics, n_iter=SWEEPS, sampler=sampler, random_state=0)
     with peak_memory(peaks, "gibbs"):

@@ -22,14 +22,19 @@ BYTES = {FLOAT: 4, INT16: 2, INT32: 4}
 
 
 def lane_of(topics: NDArray[np.uint16], start: int, k: int) -> int:
-    """Return the first i < LANES with `topics[start + i] == k`; LANES if there is none."""
+    """Return the first i < LANES with `topics[start + i] == k`; LANES if there is none.
+
+    A kernel reads `LANES` places without looking whether the array, in C order, has them.
+    """
     found = np.flatnonzero(topics[start : start + LANES] == k)
     return int(found[0]) if len(found) else LANES
 
 
 @overload(lane_of, jit_options={"forceinline": True})
-def _lane_of_types(topics: Any, start: Any, k: Any) -> Callable[..., Any]:
-    del topics, start, k
+def _lane_of_types(topics: Any, start: Any, k: Any) -> Callable[..., Any] | None:
+    del start, k
+    if not _hold(topics, types.uint16):
+        return None
 
     def lane_of_types(topics: Any, start: Any, k: Any) -> Any:
         return _lane_of(topics, start, k)  # type: ignore[call-arg]
@@ -60,7 +65,10 @@ def weigh(
     at: int,
 ) -> np.float32:
     """Set `p[at + i]` to `counts[start + i] * phi[topics[start + i]]` for i < LANES, but to 0 for
-    i = `without`, and return their sum: of halves, of their halves, and so on.
+    i = `without`, and return their sum.
+
+    A kernel reads and writes `LANES` places without looking whether the arrays, in C order, have
+    them.
     """
     n = counts[start : start + LANES] * (np.arange(LANES) != without)
     p[at : at + LANES] = n.astype(np.float32) * phi[topics[start : start + LANES]]
@@ -73,8 +81,12 @@ def weigh(
 @overload(weigh, jit_options={"forceinline": True})
 def _weigh_types(
     counts: Any, topics: Any, start: Any, without: Any, phi: Any, p: Any, at: Any
-) -> Callable[..., Any]:
-    del counts, topics, start, without, phi, p, at
+) -> Callable[..., Any] | None:
+    del start, without, at
+    if not (_hold(counts, types.int32) and _hold(topics, types.uint16)):
+        return None
+    if not (_hold(phi, types.float32) and _hold(p, types.float32)):
+        return None
 
     def weigh_types(
         counts: Any, topics: Any, start: Any, without: Any, phi: Any, p: Any, at: Any
@@ -122,6 +134,11 @@ def _weigh(
         return builder.extract_element(weights, INT32(0))
 
     return types.float32(counts, topics, start, without, phi, p, at), code
+
+
+def _hold(array: Any, element: Any) -> bool:
+    """Return whether a type is of arrays in C order with such elements."""
+    return isinstance(array, types.Array) and array.layout == "C" and array.dtype == element
 
 
 class _Lanes:

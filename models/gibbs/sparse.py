@@ -22,7 +22,7 @@ from models.gibbs.dense import AHEAD, Priors
 from models.gibbs.lanes import LANES, weigh
 from models.gibbs.tokens import Tokens
 from models.gibbs.topic_lists import TopicLists, Topics, move_token, place_of
-from models.kernel import kernel, prefetch
+from models.kernel import exact_kernel, kernel, prefetch
 
 Floats32 = NDArray[np.float32]
 BLOCK = 64  # Topics in a block of the third part
@@ -34,7 +34,7 @@ class Weights(NamedTuple):
     inverse: Floats32  # (K,), i_k
     phi: Floats32  # (K,), φ_kw; eta_w i_k where the word has no tokens
     smooth: Floats  # (K / BLOCK,), Σ alpha_k i_k of each block
-    place_of: Ints32  # (K,), place in the list, -1 for topics that are not in it
+    place: Ints32  # (K,), place in the list, -1 for topics that are not in it
     topic: Topics  # (K,), by place
     n_kw: Floats32  # (K,), by place
     of_word: Floats32  # (K,), alpha_k n_kw i_k, by place; 0 up to the end of the last block
@@ -101,7 +101,7 @@ def resample_sparse(
             doc_topics.n_distinct[d] = move_token(topic, n_dk, start, n, place, k, to, n_topics)
             topic_of[t] = k
             if counted:
-                if weights.place_of[k] < 0:
+                if weights.place[k] < 0:
                     m = _append(weights, m, k)
                 n_k[k] += 1
                 _recount(k, np.float32(1.0), n_k[k], eta, priors, weights)
@@ -143,7 +143,7 @@ def _load_word(
         k = int(word_topics.topic[start + i])
         count = np.float32(word_topics.n_tokens[start + i])
         weights.topic[i] = k
-        weights.place_of[k] = i
+        weights.place[k] = i
         weights.n_kw[i] = count
         weights.phi[k] = (count + eta) * weights.inverse[k]
         weights.of_word[i] = alpha[k] * count * weights.inverse[k]
@@ -165,7 +165,7 @@ def _store_word(word_topics: TopicLists, w: int, m: int, eta: np.float32, weight
     n_before = int(word_topics.n_distinct[w])
     for i in range(m):
         k = int(weights.topic[i])
-        weights.place_of[k] = -1
+        weights.place[k] = -1
         weights.phi[k] = eta * weights.inverse[k]
     for i in range(n_before):
         if weights.n_kw[i] > 0:
@@ -190,7 +190,7 @@ def _store_word(word_topics: TopicLists, w: int, m: int, eta: np.float32, weight
 @kernel
 def _append(weights: Weights, m: int, k: int) -> int:
     """Add topic `k`, without tokens, behind the word's `m` places; return their number then."""
-    weights.place_of[k] = m
+    weights.place[k] = m
     weights.topic[m] = k
     weights.n_kw[m] = np.float32(0.0)
     if m % LANES == 0:
@@ -199,14 +199,14 @@ def _append(weights: Weights, m: int, k: int) -> int:
     return m + 1
 
 
-@kernel
+@exact_kernel  # (n_kw - 1) + eta must not become n_kw + (eta - 1), which loses a small eta
 def _without_token(
     k: int, n: int, eta: np.float32, priors: Priors, weights: Weights
 ) -> tuple[np.float32, float]:
     """Return φ of topic `k` and the sum of the second and third part of all topics, as they are
     if the word has a token of `k` less, which then has `n` of all words.
     """
-    i, alpha = weights.place_of[k], priors.alpha[k]
+    i, alpha = weights.place[k], priors.alpha[k]
     count = weights.n_kw[i] - np.float32(1.0)
     inverse = priors.topic_weight[k] / (np.float32(n) + np.float32(priors.eta_sum))
     of_word = weights.sums[0] + (alpha * count * inverse - weights.of_word[i])
@@ -214,12 +214,12 @@ def _without_token(
     return (count + eta) * inverse, of_word + eta * of_all
 
 
-@kernel
+@exact_kernel
 def _recount(
     k: int, by: np.float32, n: int, eta: np.float32, priors: Priors, weights: Weights
 ) -> None:
     """Change n_kw of topic `k` by `by`, in `weights`; the topic then has `n` tokens."""
-    i, alpha = weights.place_of[k], priors.alpha[k]
+    i, alpha = weights.place[k], priors.alpha[k]
     count = weights.n_kw[i] + by
     inverse = priors.topic_weight[k] / (np.float32(n) + np.float32(priors.eta_sum))
     change = alpha * (inverse - weights.inverse[k])
@@ -266,8 +266,8 @@ def _weigh_document(
 
 @kernel
 def _find_place(p: Floats32, of_block: Floats32, n: int, rest: np.float32) -> int:
-    """Return the first i < n where the sum of `p` exceeds `rest`; the last if none does.
-    `of_block` holds the sums of blocks of `p`.
+    """Return the first i < n where the sum of `p` exceeds `rest`; the last, whatever its `p`, if
+    rounding leaves a rest. `of_block` holds the sums of blocks of `p`.
     """
     i = 0
     while i + LANES < n and rest >= of_block[i // LANES]:

@@ -20,8 +20,7 @@ class TopicLists(NamedTuple):
     The topics of item i are the first `n_distinct[i]` places from `start[i]` on.
     """
 
-    start: Ints
-    """(n + 1,), an item has places for as many topics as it can have and one more, in `LANES`."""
+    start: Ints  # (n + 1,), an item has as many places as it can have topics, in whole `LANES`
     topic: Topics  # K behind a document's last topic
     n_tokens: Ints32  # Tokens of each place's topic; 0 behind a document's last topic
     n_distinct: Ints32  # (n,)
@@ -29,7 +28,7 @@ class TopicLists(NamedTuple):
 
 def empty_lists(n_tokens: Ints, n_topics: int) -> TopicLists:
     """Return empty lists of items of `n_tokens` (n,)."""
-    n_places = (np.minimum(n_tokens, n_topics) // LANES + 1) * LANES
+    n_places = -(-np.minimum(n_tokens, n_topics) // LANES) * LANES
     start = np.concatenate(([0], np.cumsum(n_places))).astype(np.int64)
     return TopicLists(
         start=start,
@@ -158,12 +157,14 @@ def _sort_long(topics: Topics, counts: Ints32, start: int, end: int) -> None:
 
 @kernel
 def place_of(topics: Topics, start: int, n: int, k: int) -> int:
-    """Return i of the topic `start + i` that is `k`, of an item's `n` topics; `n` if none is."""
+    """Return the place, from `start` on, of topic `k` among the `n` of a document; `n` if it is not
+    there.
+    """
     first = 0
     while first < n:
         lane = lane_of(topics, start + first, k)
         if lane < LANES:
-            return min(first + lane, n)
+            return first + lane
         first += LANES
     return n
 
@@ -172,16 +173,21 @@ def place_of(topics: Topics, start: int, n: int, k: int) -> int:
 def move_token(
     topics: Topics, counts: Ints32, start: int, n: int, place: int, k: int, to: int, n_topics: int
 ) -> int:
-    """Move a token of an item from the topic at its `place` to topic `k` at the place `to`; return
+    """Move a token of a document from the topic at `place` to topic `k` at the place `to`; return
     the number of its topics then. `to` is `n` if `k` is not among its `n` topics so far.
     """
+    counts[start + place] -= 1
+    is_empty = (counts[start + place] == 0) & (to != place)
+    n_left = n - 1 if is_empty else n
+    last = n_left if is_empty else place  # it takes the place of an empty one
+    topic, count = topics[start + last], counts[start + last]
+    topics[start + place], counts[start + place] = topic, count
+    topics[start + last] = n_topics if is_empty else topic
+    counts[start + last] = 0 if is_empty else count
+    if to == n:
+        to = n_left
+    elif is_empty and to == last:
+        to = place
     topics[start + to] = k
     counts[start + to] += 1
-    counts[start + place] -= 1
-    n = max(n, to + 1)
-    empty = counts[start + place] == 0
-    n -= int(empty)
-    last = n if empty else place
-    topics[start + place], counts[start + place] = topics[start + last], counts[start + last]
-    topics[start + n], counts[start + n] = n_topics, 0
-    return n
+    return max(n_left, to + 1)

@@ -148,6 +148,8 @@ def test_validations_of_a_hundred_sweeps_become_rarer():
 
 def test_memory_of_gibbs_is_that_of_the_docstring():
     n_tokens, n_docs = 1.4e9, 5.6e6
-    assert paper.gibbs_bytes(100) == pytest.approx(6 * n_tokens + 448 * n_docs, rel=0.1)
-    tables = (6 + 43) * 100_000 * 1000  # of words and topics
-    assert paper.gibbs_bytes(1000) == pytest.approx(12 * n_tokens + tables, rel=1e-9)
+    tables = (6 + 43) * 100_000  # of words, for each topic
+    of_documents = 6 * 112 * n_docs
+    expected = 6 * n_tokens + of_documents + 100 * tables
+    assert paper.gibbs_bytes(100) == pytest.approx(expected, rel=1e-9)
+    assert paper.gibbs_bytes(1000) == pytest.approx(12 * n_tokens + 1000 * tables, rel=1e-9)

@@ -116,7 +116,8 @@ def test_seeds_find_the_same_topics_from_anchors_alone(start):
         GibbsLDA(20, n_iter=20, start=start, random_state=seed).fit(counts) for seed in range(3)
     ]
     found = stability(models[0].topics_, [model.topics_ for model in models[1:]])
-    assert (found.share >= 0.9) == (start == "anchors")
+    # Of six groups of seeds and two samplers: 0.85 to 0.925, and 0.65 to 0.8 from an online start.
+    assert (found.share > 0.82) == (start == "anchors")
 
 
 def naive_corners(rows, n_corners):
