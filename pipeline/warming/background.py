@@ -31,6 +31,7 @@ from corpora.worker_pool import available_cores
 from corpora.worker_process import use_one_thread
 from evaluation.methods import SCORINGS
 from models.families import FAMILIES
+from models.gibbs.collapsed_gibbs import auto_sampler
 from models.topics import TopicWords
 from pipeline.own_process import start_module
 from pipeline.settings import TrainSettings
@@ -38,6 +39,8 @@ from pipeline.training.trainers import spec_of
 
 VARIABLE = "WIKITOPICS_COMPILE_AHEAD"
 """Environment variable that switches this off: 0."""
+ARTICLE_TOKENS = 200
+"""Tokens of a usual document, by which "auto" chooses the sampler whose kernels are compiled."""
 LEVELS = 3
 """Levels of kernels of an estimator that are compiled before those which call them."""
 _started: list[subprocess.Popen[bytes]] = []
@@ -90,7 +93,7 @@ def compile_kernels(task: str, *, forks: bool = False) -> None:
         for spec in family.trainers
         if spec.name == asked["trainer"]
     )
-    settings = {**asked["settings"], "topics": asked["topics"], "max_passes": 2, "seed": 0}
+    settings = _quick_settings(asked)
     untrained = [kind for kind in family.topics.values() if kind in recipes.UNTRAINED]
     helper = None
     if (
@@ -118,6 +121,14 @@ def compile_kernels(task: str, *, forks: bool = False) -> None:
         if has_ended_well and all(map(Path.exists, left_to_others())):
             mark.touch()
         free(mark)
+
+
+def _quick_settings(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return settings for a small training that takes the kernels of the one asked for."""
+    settings = {**asked["settings"], "topics": asked["topics"], "max_passes": 2, "seed": 0}
+    if settings.get("sampler") == "auto":  # that of articles, which are longer than documents here
+        settings["sampler"] = auto_sampler(asked["topics"], ARTICLE_TOKENS, 1)
+    return settings
 
 
 def _score(kind: type[TopicWords]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from corpora.kernel_cache import free
 from models.families import trainers
 from pipeline.settings import TrainSettings
-from pipeline.warming import background
+from pipeline.warming import background, recipes
 from pipeline.warming.background import VARIABLE, compile_ahead, compile_kernels, mark_of, task_of
 from tests.pipeline.support import call
 
@@ -37,6 +37,21 @@ def test_the_process_runs_a_small_training_and_leaves_a_mark(started, settings):
     assert mark_of(task_of(settings)).exists()
     assert not compile_ahead(settings)
     assert len(started) == 1, "all is compiled"
+
+
+@pytest.mark.parametrize(
+    ("asked", "n_topics", "compiled"),
+    [("auto", 10, "dense"), ("auto", 50, "sparse"), ("exact-dense", 50, "dense")],
+)
+def test_the_sampler_is_that_of_documents_as_long_as_articles(
+    started, monkeypatch, asked, n_topics, compiled
+):
+    trained = []
+    train = recipes.train
+    monkeypatch.setattr(recipes, "train", lambda *given: trained.append(given[0]) or train(*given))
+    assert compile_ahead(TrainSettings(model="gibbs", sampler=asked, topics=n_topics))
+    compile_kernels(started[0][-1])
+    assert [each.sampler for each in trained] == [f"exact-{compiled}"]
 
 
 @pytest.mark.parametrize("is_claimed", [True, pytest.param(False, marks=pytest.mark.slow)])
