@@ -31,7 +31,6 @@ from corpora.worker_pool import available_cores
 from corpora.worker_process import use_one_thread
 from evaluation.methods import SCORINGS
 from models.families import FAMILIES
-from models.gibbs.collapsed_gibbs import auto_sampler
 from models.topics import TopicWords
 from pipeline.own_process import start_module
 from pipeline.settings import TrainSettings
@@ -125,6 +124,8 @@ def compile_kernels(task: str, *, forks: bool = False) -> None:
 
 def _quick_settings(asked: dict[str, Any]) -> dict[str, Any]:
     """Return settings for a small training that takes the kernels of the one asked for."""
+    from models.gibbs.collapsed_gibbs import auto_sampler  # noqa: PLC0415 - slow to import
+
     settings = {**asked["settings"], "topics": asked["topics"], "max_passes": 2, "seed": 0}
     if settings.get("sampler") == "auto":  # that of articles, which are longer than documents here
         settings["sampler"] = auto_sampler(asked["topics"], ARTICLE_TOKENS, 1)
