@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.arrays import Ints, Ints32
-from models.gibbs.lanes import LANES
 from models.gibbs.tokens import Tokens
 from models.kernel import kernel, prefetch
+from models.lanes import LANES
 
 Topics = NDArray[np.uint16]
 Floats32 = NDArray[np.float32]

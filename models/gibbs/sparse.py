@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from models.arrays import Floats, Ints, Ints32
 from models.gibbs.dense import AHEAD, Priors
-from models.gibbs.lanes import LANES, weigh
+from models.gibbs.lanes import weigh
 from models.gibbs.tokens import Tokens
 from models.gibbs.topic_lists import TopicLists, Topics, move_token, place_of
 from models.kernel import exact_kernel, kernel, prefetch
+from models.lanes import LANES
 
 Floats32 = NDArray[np.float32]
 BLOCK = 64  # Topics in a block of the third part

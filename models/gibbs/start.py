@@ -13,9 +13,9 @@ from corpora.array_file import release
 from corpora.row_blocks import total_of
 from models.arrays import Bools, Floats, Ints32
 from models.gibbs.dense import padded
-from models.gibbs.lanes import LANES
 from models.gibbs.tokens import Tokens
 from models.kernel import kernel
+from models.lanes import LANES
 from models.lda.anchor_words import anchor_topics
 from models.lda.merging import merge_topics
 from models.lda.online_lda import OnlineLDA

@@ -21,7 +21,6 @@ from models.gibbs.dense import (
     padded,
     resample_dense,
 )
-from models.gibbs.lanes import LANES
 from models.gibbs.minka import Exceedances, exceedances
 from models.gibbs.sparse import resample_sparse
 from models.gibbs.state import GibbsLDAState
@@ -33,6 +32,7 @@ from models.gibbs.topic_lists import (
     sort_lists,
     topics_of_words,
 )
+from models.lanes import LANES
 from models.parallel import for_blocks
 
 ITEM_BLOCK = 256  # Documents or words in a task

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.arrays import Bools, Ints, Ints32
-from models.gibbs.lanes import LANES, lane_of
+from models.gibbs.lanes import lane_of
 from models.gibbs.tokens import Tokens
 from models.kernel import kernel
+from models.lanes import LANES
 
 Topics = NDArray[np.uint16]
 SHORT = 64  # Topics of a list that is sorted by insertion

@@ -11,7 +11,7 @@ import numpy as np
 from models.topics import TopicWords, checked_share, checked_topic_word
 from models.variational.cvb0 import infer_by_cvb0
 from models.variational.fixed_topics import infer_given_topics
-from models.variational.likely_topics import LikelyTopics, likely_topics
+from models.variational.likely_topics import MAX_TOPICS, LikelyTopics, likely_topics
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -138,6 +138,8 @@ class LDATopics(TopicWords):
         n_jobs: int | None,
     ) -> Floats:
         """Return proportions (D, K); of some documents those of the mean field."""
+        if self.n_topics > MAX_TOPICS:
+            return self.transform(counts, n_jobs=n_jobs)
         passes = np.full(counts.shape[0], max_iterations or 0, dtype=np.int64)
         if max_iterations is None:
             n_tokens = np.minimum(counts.sum(axis=1), TOKENS_A_PASS * MOST_PASSES)

@@ -13,12 +13,12 @@ Documents of more than `_LONG` tokens read all weights, as a mean would bias the
 are.
 
 1. A document begins with what its words say alone, s_k = Σ_w n_dw φ_kw / Σ_j φ_jw, in which each
-   word counts only for its `_N_FIRST` likeliest topics, and with N in proportion to s_k³, as
+   word counts only for its `LANES` likeliest topics, and with N in proportion to s_k³, as
    documents have fewer topics than their words say alone. A pass over these topics gives the first
    N.
 2. Topics with a small N_k, in documents of up to `_SHORT` tokens a small s_k, are left out for
    good, except those of a large α_k: of 1,000 some 50 stay in an article of 200 tokens.
-3. The other passes are over the topics that stay. `_AT_ONCE` words are updated at once, with the N
+3. The other passes are over the topics that stay. `AT_ONCE` words are updated at once, with the N
    of all words before them; in the first of these passes all words see the first N.
 
 A document is left to the mean field if the few topics with most s_k say too little of it, or if it
@@ -31,12 +31,13 @@ from scipy import sparse
 
 from models.arrays import Bools, Floats
 from models.kernel import kernel, prefetch, read_only
+from models.lanes import LANES
 from models.parallel import effective_n_jobs, for_blocks
 from models.variational.first_passes import LEAST_NORM, Floats32, Ints
 from models.variational.inference import DOCUMENT_BLOCK, Documents, documents_of
-from models.variational.likely_topics import Indices, LikelyTopics
+from models.variational.lanes import AT_ONCE, add_word, fill_word, update_words
+from models.variational.likely_topics import LikelyTopics
 
-_N_FIRST = 16  # topics of a word in the first pass
 _SMALL = 0.5  # tokens: a topic with fewer is left out
 _SAID = 0.3  # tokens: of a topic with fewer a document's words say nothing
 _SHARE = 0.005  # of a document's tokens: neither of these is more than that
@@ -50,10 +51,7 @@ _LONG = 1000.0  # tokens: beyond so many all weights are read
 _ROOM = 8_000_000  # entries of the weights
 _LONGEST = 1e9  # tokens
 _LARGEST_PRIOR = 1e30  # float32 ends at 3e38
-_ROW = 8  # topics: rows have a multiple of them, as loops over the rest would be slow
-_AT_ONCE = 4  # words
 _AHEAD = 4  # words by which lists are fetched before they are read
-_LINE = 16  # topics of a list in a line of the cache
 
 
 def infer_by_cvb0(
@@ -74,7 +72,7 @@ def infer_by_cvb0(
     the other documents nor the number of threads.
 
     Not inferred are documents of which the few topics that may stay explain less than
-    `_EXPLAINED`; of whose words the `_N_FIRST` likeliest topics have less than `_LISTED`; whose
+    `_EXPLAINED`; of whose words the `LANES` likeliest topics have less than `_LISTED`; whose
     weights have more than `_ROOM` entries, some 64 MB in all; or that have more than `_LONGEST`
     tokens; and all if a prior is above `_LARGEST_PRIOR`.
     """
@@ -112,8 +110,9 @@ def infer_blocks(
 ) -> None:
     """Fill the rows `first:last` of `proportions` (D, K) and `is_inferred` (D,)."""
     n_topics = alpha.shape[0]
-    alone, raised = np.empty(n_topics, dtype=np.float32), np.empty(n_topics, dtype=np.float32)
-    first_n, column = np.empty(n_topics, dtype=np.float32), np.empty(n_topics, dtype=np.uint32)
+    # lists have topics up to K
+    alone, raised = np.empty(n_topics + 1, np.float32), np.zeros(n_topics + 1, np.float32)
+    first_n, column = np.empty(n_topics + 1, np.float32), np.empty(n_topics + 1, np.uint32)
     listed, mean_alpha = np.empty(n_topics, dtype=np.int64), alpha.sum() / n_topics
     for d in range(first, last):
         start, stop = documents.start[d], documents.start[d + 1]
@@ -123,30 +122,33 @@ def infer_blocks(
         add_first(words, counts, likely, raised, first_n)
         n = first_n if n_tokens > _SHORT else alone
         topics = listed[: list_topics(n, alpha, mean_alpha, n_tokens, listed)]
-        n_columns = (topics.shape[0] + _ROW - 1) // _ROW * _ROW
-        n_rows = (words.shape[0] + _AT_ONCE - 1) // _AT_ONCE * _AT_ONCE
+        n_blocks = (topics.shape[0] + LANES - 1) // LANES
+        n_groups = (words.shape[0] + AT_ONCE - 1) // AT_ONCE
+        room_of_group = (n_blocks + 1) * LANES * AT_ONCE
         is_inferred[d] = (
             alone.sum() >= _LISTED * n_tokens
             and explained(alone, n_tokens) >= _EXPLAINED * n_tokens
-            and n_rows * n_columns <= _ROOM
+            and n_groups * room_of_group <= _ROOM
             and n_tokens <= _LONGEST
         )
         if not is_inferred[d]:
             continue
+        n_columns = n_blocks * LANES
         prior, total = np.zeros(n_columns, np.float32), np.zeros(n_columns, np.float32)
+        column[:] = n_columns * AT_ONCE
         for i in range(topics.shape[0]):
             prior[i], total[i] = np.float32(alpha[topics[i]]), first_n[topics[i]]
-        weight = np.ones((n_rows, n_columns + _ROW), dtype=np.float32)
+            column[topics[i]] = i // LANES * LANES * AT_ONCE + i % LANES
+        weight = np.empty((n_groups, n_blocks + 1, AT_ONCE, LANES), dtype=np.float32)
+        # places beyond the words have any weight but 0
         if n_tokens > _LONG and likely.topic.shape[1] < n_topics:
             copy_weights(words, word_topic, likely, topics, weight)
         else:
-            column[:] = n_columns
-            for i in range(topics.shape[0]):
-                column[topics[i]] = i
-            fill_weights(words, likely, column, topics.shape[0], weight)
-        n_of, expected = np.zeros(n_rows, np.float32), np.zeros((n_rows, n_columns), np.float32)
-        for j in range(words.shape[0]):
-            n_of[j] = np.float32(counts[j])
+            fill_weights(words, likely, column, weight)
+        expected = np.zeros((n_groups, n_blocks, AT_ONCE, LANES), np.float32)
+        n_of = np.zeros(n_groups * AT_ONCE, np.float32)
+        for w in range(words.shape[0]):
+            n_of[w] = np.float32(counts[w])
         limit = tolerance * n_tokens
         all_known = iterate(n_of, weight, prior, max_iterations[d], limit, total, expected)
         dirichlet = proportions[d]
@@ -164,14 +166,15 @@ def add_shares(words: Ints, counts: Floats, likely: LikelyTopics, alone: Floats3
     """
     alone[:] = np.float32(0.0)
     n_tokens, n_listed = 0.0, likely.topic.shape[1]
-    n_first, last = min(_N_FIRST, n_listed), words.shape[0] - 1
+    last = words.shape[0] - 1
     for j in range(words.shape[0]):
         ahead = words[min(j + _AHEAD, last)] * n_listed
-        for i in range(0, n_listed, _LINE):
-            prefetch(likely.topic, ahead + i)
+        for i in range(0, n_listed, LANES):
             prefetch(likely.share, ahead + i)
+        for i in range(0, n_listed, 2 * LANES):
+            prefetch(likely.topic, ahead + i)
         topic, share, n = likely.topic[words[j]], likely.share[words[j]], np.float32(counts[j])
-        for i in range(n_first):
+        for i in range(LANES):
             alone[topic[i]] += n * share[i]
         n_tokens += counts[j] if share[0] > 0.0 else 0.0
     return n_tokens
@@ -181,11 +184,11 @@ def add_shares(words: Ints, counts: Floats, likely: LikelyTopics, alone: Floats3
 def raise_shares(alone: Floats32, alpha: Floats, n_tokens: float, raised: Floats32) -> None:
     """Fill `raised` (K,) with α + N, N in proportion to the cubes of what words say alone."""
     factor = np.float32(1.0 / max(n_tokens, 1e-30))
-    for k in range(alone.shape[0]):
+    for k in range(alpha.shape[0]):
         share = alone[k] * factor
         raised[k] = share * share * share
     scale = np.float32(n_tokens) / max(raised.sum(), LEAST_NORM)
-    for k in range(alone.shape[0]):
+    for k in range(alpha.shape[0]):
         raised[k] = np.float32(alpha[k]) + scale * raised[k]
 
 
@@ -217,17 +220,9 @@ def add_first(
     words: Ints, counts: Floats, likely: LikelyTopics, raised: Floats32, total: Floats32
 ) -> None:
     """Fill `total` (K,) with N after a pass over the first topics of words, from α + N `raised`."""
-    n_first = min(_N_FIRST, likely.topic.shape[1])
-    joint = np.empty(n_first, np.float32)
     total[:] = np.float32(0.0)
     for j in range(words.shape[0]):
-        topic, share, n = likely.topic[words[j]], likely.share[words[j]], np.float32(counts[j])
-        for i in range(n_first):
-            joint[i] = raised[topic[i]] * share[i]
-        norm = joint.sum()
-        factor = n / norm if norm >= LEAST_NORM else np.float32(0.0)
-        for i in range(n_first):
-            total[topic[i]] += factor * joint[i]
+        add_word(words[j], likely.topic, likely.share, np.float32(counts[j]), raised, total)
 
 
 @kernel
@@ -237,7 +232,7 @@ def list_topics(
     """Fill the first of `listed` (K,) with the topics that stay, for N or s in `n` (K,). Returns
     their number. All stay in a long document that may have so many.
     """
-    n_topics, most = n.shape[0], most_that_stay(n_tokens)
+    n_topics, most = alpha.shape[0], most_that_stay(n_tokens)
     small = min(_SMALL, _SHARE * n_tokens)
     large = max(_LARGE * mean_alpha, _SMALL * mean_alpha * n_topics / max(n_tokens, _SMALL))
     if n_tokens > _LONG and most >= n_topics:
@@ -265,35 +260,33 @@ def copy_weights(
     topics: NDArray[np.int64],
     weight: Floats32,
 ) -> None:
-    """Fill the first of `weight` (n or more, A or more) with those of words in the A `topics`, and
-    the columns beyond with 0.
-    """
+    """Fill `weight` (n / AT_ONCE, blocks, AT_ONCE, LANES) with those of words in the A `topics`."""
+    weight[:] = np.float32(1.0)
     for j in range(words.shape[0]):
         w = words[j]
-        given, of_word, largest = word_topic[w], weight[j], word_topic[w, likely.topic[w, 0]]
+        given, largest = word_topic[w], word_topic[w, likely.topic[w, 0]]
         factor = likely.share[w, 0] / largest if largest > 0.0 else 0.0
         for i in range(topics.shape[0]):
-            of_word[i] = np.float32(given[topics[i]] * factor)
-        for i in range(topics.shape[0], of_word.shape[0]):
-            of_word[i] = np.float32(0.0)
+            share = np.float32(given[topics[i]] * factor)
+            weight[j // AT_ONCE, i // LANES, j % AT_ONCE, i % LANES] = share
 
 
 @kernel
 def fill_weights(
-    words: Ints, likely: LikelyTopics, column: Indices, n_topics: int, weight: Floats32
+    words: Ints, likely: LikelyTopics, column: NDArray[np.uint32], weight: Floats32
 ) -> None:
-    """Fill the first of `weight` (n or more, A or more) as `copy_weights`, by lists. `column` (K,)
-    has the column of each topic; topics that do not stay share one that is not read.
+    """Fill `weight` as `copy_weights`, by lists.
+
+    `column` (K,) has the place of each topic among those of a word; topics that do not stay share
+    one that is not read.
     """
+    size, n_blocks = weight.shape[1] * AT_ONCE * LANES, weight.shape[1] - 1
+    flat = weight.reshape(weight.size)
     for j in range(words.shape[0]):
-        topic, share, of_word = likely.topic[words[j]], likely.share[words[j]], weight[j]
-        rest = likely.rest[words[j]]
-        for i in range(n_topics):
-            of_word[i] = rest
-        for i in range(n_topics, of_word.shape[0]):
-            of_word[i] = np.float32(0.0)
-        for i in range(topic.shape[0]):
-            of_word[column[topic[i]]] = share[i]
+        w, first = words[j], j // AT_ONCE * size + j % AT_ONCE * LANES
+        fill_word(w, likely.topic, likely.share, likely.rest[w], column, flat, first, n_blocks)
+    for j in range(words.shape[0], weight.shape[0] * AT_ONCE):
+        weight[j // AT_ONCE, :, j % AT_ONCE] = np.float32(1.0)
 
 
 @kernel
@@ -306,85 +299,33 @@ def iterate(
     total: Floats32,
     expected: Floats32,
 ) -> bool:
-    """Fill `expected` (n, A), zeros before, with n_w r_wk; from N in `total` (A,), which is
-    changed. `weight` is (n, A or more), `prior` (A,) is α, and n is a multiple of `_AT_ONCE`.
-    Returns whether each word has a topic.
+    """Fill `expected` (n / AT_ONCE, A / LANES, AT_ONCE, LANES), zeros before, with n_w r_wk.
+
+    From N in `total` (A,), which is changed. `weight` has as many places, and a block more; `prior`
+    (A,) is α. Returns whether each word has a topic.
     """
-    n_topics = prior.shape[0]
-    joint = np.empty((_AT_ONCE, n_topics), np.float32)
-    seen, before = np.empty(n_topics, np.float32), np.empty(n_topics, np.float32)
-    own, all_known = np.empty_like(counts), True
-    for i in range(counts.shape[0]):
-        own[i] = np.float32(1.0) / max(counts[i], np.float32(1.0))
+    n_groups, n_columns = expected.shape[0], prior.shape[0]
+    joint, before = np.empty(n_columns * AT_ONCE, np.float32), np.empty(n_columns, np.float32)
+    weights = weight.reshape((n_groups, (n_columns + LANES) * AT_ONCE))
+    responses, by_group = (
+        expected.reshape((n_groups, n_columns * AT_ONCE)),
+        counts.reshape((n_groups, AT_ONCE)),
+    )
+    all_known = True
     for iteration in range(max_iterations):
         all_known = True
         copy(total, before)
-        copy(total, seen)
         if iteration == 0:
             total[:] = np.float32(0.0)
-        for i in range(0, counts.shape[0], _AT_ONCE):
-            j = i + _AT_ONCE
-            if iteration > 0:
-                copy(total, seen)
-            all_known &= update_four(
-                counts[i:j], own[i:j], weight[i:j], prior, seen, total, expected[i:j], joint
-            )
+        seen = before if iteration == 0 else total
+        for i in range(n_groups):
+            all_known &= update_words(i, by_group, weights, responses, prior, seen, total, joint)
         change = 0.0
-        for k in range(n_topics):
+        for k in range(n_columns):
             change += abs(total[k] - before[k])
         if iteration > 0 and change < limit:
             break
     return all_known
-
-
-@kernel
-def update_four(
-    counts: Floats32,
-    own: Floats32,
-    weight: Floats32,
-    prior: Floats32,
-    seen: Floats32,
-    total: Floats32,
-    expected: Floats32,
-    joint: Floats32,
-) -> bool:
-    """Update `expected` (4, A) of four words, and N in `total` (A,) by what it changes.
-
-    All of them see the same N, `seen` (A,). `joint` (4, A) is room to work. Returns whether each
-    word has a topic. Four words in a loop are faster than a loop for each.
-    """
-    b0, b1, b2, b3 = weight[0], weight[1], weight[2], weight[3]
-    r0, r1, r2, r3 = expected[0], expected[1], expected[2], expected[3]
-    p0, p1, p2, p3 = joint[0], joint[1], joint[2], joint[3]
-    own0, own1, own2, own3 = own[0], own[1], own[2], own[3]
-    none = np.float32(0.0)
-    for k in range(prior.shape[0]):
-        n, alpha = seen[k], prior[k]
-        p0[k] = (max(n - own0 * r0[k], none) + alpha) * b0[k]
-        p1[k] = (max(n - own1 * r1[k], none) + alpha) * b1[k]
-        p2[k] = (max(n - own2 * r2[k], none) + alpha) * b2[k]
-        p3[k] = (max(n - own3 * r3[k], none) + alpha) * b3[k]
-        total[k] -= r0[k] + r1[k] + r2[k] + r3[k]
-    norm0 = norm1 = norm2 = norm3 = none
-    for k in range(prior.shape[0]):
-        norm0 += p0[k]
-        norm1 += p1[k]
-        norm2 += p2[k]
-        norm3 += p3[k]
-    f0 = counts[0] / norm0 if norm0 >= LEAST_NORM else none
-    f1 = counts[1] / norm1 if norm1 >= LEAST_NORM else none
-    f2 = counts[2] / norm2 if norm2 >= LEAST_NORM else none
-    f3 = counts[3] / norm3 if norm3 >= LEAST_NORM else none
-    for k in range(prior.shape[0]):  # rounded, so that N of one word is what it holds, to the bit
-        p0[k] *= f0
-        p1[k] *= f1
-        p2[k] *= f2
-        p3[k] *= f3
-    for k in range(prior.shape[0]):
-        total[k] += p0[k] + p1[k] + p2[k] + p3[k]
-    for k in range(prior.shape[0]):
-        r0[k], r1[k], r2[k], r3[k] = p0[k], p1[k], p2[k], p3[k]
-    return bool(min(norm0, norm1, norm2, norm3) >= LEAST_NORM)
 
 
 @kernel
@@ -396,13 +337,17 @@ def copy(source: Floats32, target: Floats32) -> None:
 
 @kernel
 def add_expected(expected: Floats32, topics: NDArray[np.int64], dirichlet: Floats) -> None:
-    """Add the tokens of the A `topics`, `expected` (n, A or more), to `dirichlet` (K,)."""
-    n = np.zeros(expected.shape[1], dtype=np.float32)
-    for j in range(expected.shape[0]):
-        for i in range(n.shape[0]):
-            n[i] += expected[j, i]
+    """Add the tokens of the A `topics` to `dirichlet` (K,)."""
+    n_groups, size = expected.shape[0], expected.shape[1] * AT_ONCE * LANES
+    by_group, n = expected.reshape((n_groups, size)), np.zeros(size, dtype=np.float32)
+    for group in range(n_groups):
+        for i in range(size):
+            n[i] += by_group[group, i]
+    of_place = n.reshape((expected.shape[1], AT_ONCE, LANES))
     for i in range(topics.shape[0]):
-        dirichlet[topics[i]] += n[i]
+        block, lane = i // LANES, i % LANES
+        for place in range(AT_ONCE):
+            dirichlet[topics[i]] += of_place[block, place, lane]
 
 
 @kernel
@@ -415,9 +360,9 @@ def add_others(
     dirichlet: Floats,
 ) -> None:
     """Add tokens of words that no topic which stays has to `dirichlet` (K,), by α_k φ_kw."""
-    joint = np.empty(likely.topic.shape[1])
+    joint = np.empty(min(likely.topic.shape[1], alpha.shape[0]))
     for j in range(words.shape[0]):
-        if not expected[j].any():
+        if not expected[j // AT_ONCE, :, j % AT_ONCE].any():
             topic, share = likely.topic[words[j]], likely.share[words[j]]
             for i in range(joint.shape[0]):
                 joint[i] = alpha[topic[i]] * share[i]

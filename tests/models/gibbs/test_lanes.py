@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.gibbs.lanes import LANES, lane_of, weigh
+from models.gibbs.lanes import lane_of, weigh
 from models.kernel import kernel
+from models.lanes import LANES
 
 N_TOPICS, N_PLACES = 40, 3 * LANES
 

@@ -13,13 +13,13 @@ from scipy.special import gammaln
 
 from models.gibbs import tokens as gibbs_tokens
 from models.gibbs.dense import Priors, count_doc_topics, padded, resample_dense
-from models.gibbs.lanes import LANES
 from models.gibbs.sparse import resample_sparse
 from models.gibbs.start import draw_topics, random_start
 from models.gibbs.state import SAMPLERS, GibbsLDAState
 from models.gibbs.sweep import GibbsSweeps
 from models.gibbs.tokens import count_word_topics, tokens_of
 from models.gibbs.topic_lists import empty_lists, list_doc_topics, sort_lists, topics_of_words
+from models.lanes import LANES
 from tests.oracles.simulated import block_topics, simulated_documents
 
 TINY = [

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import gammaln
 
+from models.lanes import LANES
 from models.lda.topics import LDATopics
 from models.variational.cvb0 import infer_by_cvb0
 from models.variational.likely_topics import N_LIKELY, likely_topics
@@ -181,8 +182,17 @@ def test_likely_topics_are_the_first_in_order():
     rest = np.where(whole[:, 0] > 0, 1.0 - share.sum(axis=1), 0.0) / (60 - N_LIKELY)
     assert_allclose(likely.rest, rest, rtol=1e-5, atol=1e-9)
     few = likely_topics(weight[:, :3])
-    assert few.topic.shape == (30, 3)
-    assert (few.rest == 0.0).all()
+    assert few.topic.shape == (30, LANES)
+    assert (few.topic[:, 3:] == 3).all()
+    assert not few.share[:, 3:].any()
+    assert not few.rest.any()
+
+
+def test_more_topics_than_lists_can_name_are_inferred_by_the_mean_field(monkeypatch):
+    monkeypatch.setattr("models.lda.topics.MAX_TOPICS", 2)
+    topics = LDATopics.from_weights(np.eye(3) + 0.1, 0.1)
+    counts = np.array([[3, 1, 0], [0, 0, 2]])
+    assert (topics.transform(counts, inference="cvb0") == topics.transform(counts)).all()
 
 
 def test_words_that_no_topic_which_stays_has_have_their_own_shares():
