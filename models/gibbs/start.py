@@ -3,25 +3,25 @@ at random topics or at those of anchor words.
 """
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from corpora.array_file import release
-from corpora.row_blocks import total_of
-from models.arrays import Bools, Floats, Ints32
-from models.gibbs.dense import padded
+from corpora.row_blocks import tokens_of_documents, total_of
+from models.arrays import Bools, Floats, Ints, Ints32
 from models.gibbs.tokens import Tokens
 from models.kernel import kernel
-from models.lanes import LANES
 from models.lda.anchor_words import anchor_topics
 from models.lda.merging import merge_topics
 from models.lda.online_lda import OnlineLDA
 from models.lda.online_lda_state import OnlineLDAState
 from models.parallel import effective_n_jobs, for_blocks
+from models.variational.cvb0 import infer_by_cvb0
 from models.variational.inference import infer_doc_topic
+from models.variational.likely_topics import LikelyTopics, likely_topics
 
 MAX_ALPHA = 5.0
 """Upper limit of the sum of alpha in the online run. With 0.1 for each of many topics, the E-step
@@ -32,6 +32,11 @@ MIN_CAP, MAX_CAP, CAP_TIMES_TOPICS = 3, 10, 500
 """E-step iterations of a document, in the online run and when the first topics are drawn: 500 / K,
 within 3 to 10. Few topics must be distinct before sampling begins. With many topics iterations cost
 more, and a document keeps the topics that it has converged to for a long time."""
+LEARNED_DOCUMENTS, LEARNED_ENTRIES = 25_000, 25_000_000
+"""Documents that the online run has at most, and shares of topics in them, if that is more."""
+PASSES, LEAST_TOKENS = 3, 0.001
+"""Passes of CVB0 over a document, and tokens of a topic in it that may be drawn, as a part of those
+of its largest topic."""
 STARTS = ("auto", "online", "anchors", "random")
 ANCHORED_STEPS, ANCHORED_ENTRIES = 3, 4_000_000
 """Steps of the run that begins at topics of anchor words, at least if it has several passes, and
@@ -66,7 +71,9 @@ def online_start(
     begins at the topics of these counts, and has no surplus. An anchored run begins at topics of
     anchor words, and has few steps of many documents, in up to three passes.
     """
-    n_topics = len(alpha)
+    n_topics, learned = len(alpha), counts
+    if warm is None:
+        learned = _some_documents(counts, n_topics, seed)
     alpha = alpha * min(1.0, MAX_ALPHA / alpha.sum())
     n_learned = n_topics if warm is not None else round(surplus * n_topics)
     online = OnlineLDA(
@@ -77,21 +84,30 @@ def online_start(
         word_budget=word_budget,
         random_state=seed,
         n_jobs=n_jobs,
-        **(_anchored_steps(counts.shape[0], n_learned) if is_anchored else ONLINE_STEPS),
-    ).resume(counts, None)
+        **(_anchored_steps(learned.shape[0], n_learned) if is_anchored else ONLINE_STEPS),
+    ).resume(learned, None)
     if warm is not None:
         n_wk, online.state_.frozen = warm
         share = online.documents_stood_for(counts) / counts.shape[0]
         online.state_.learn_from(np.multiply(n_wk, share, dtype=np.float64))
     elif is_anchored:
-        _begin_at_anchors(online.state_, counts)
-    for _ in online.iterate(counts, state=online.state_):
+        _begin_at_anchors(online.state_, learned)
+    for _ in online.iterate(learned, state=online.state_):
         pass
     if n_learned > n_topics:
         word_topic = _merged(online.topic_word_dirichlet_, n_topics)
     else:
         word_topic = online.topics_.word_topic
     return topics_given(word_topic, counts, tokens, alpha, seed, n_jobs)
+
+
+def _some_documents(counts: sparse.csr_array, n_topics: int, seed: int) -> sparse.csr_array:
+    """Return documents (n, V) to learn the first topics from: all, or a random part."""
+    n_docs = max(LEARNED_DOCUMENTS, LEARNED_ENTRIES // n_topics)
+    if counts.shape[0] <= n_docs:
+        return counts
+    chosen = np.random.default_rng([seed, 7]).permutation(counts.shape[0])[:n_docs]
+    return counts[np.sort(chosen)]
 
 
 def _anchored_steps(n_docs: int, n_topics: int) -> dict[str, Any]:
@@ -130,22 +146,13 @@ def topics_given(
     seed: int,
     n_jobs: int | None,
 ) -> NDArray[np.uint16]:
-    """Draw topics (n_tokens,) for the tokens of counts (D, V) from θ_dk φ_kw, given φ (V, K)."""
-    n_topics, cap = len(alpha), _cap(len(alpha))
-    padded_word_topic = _padded(word_topic)
+    """Draw topics (n_tokens,) for the tokens of counts (D, V) from θ_dk φ_kw, given φ (V, K).
+    Those of a document are among the topics of which it has some share.
+    """
+    likely, weight = likely_topics(word_topic, n_jobs), word_topic.astype(np.float32)
     topic_of = np.empty(len(tokens.doc_of), dtype=np.uint16)
     for block, (first, last) in enumerate(pairwise(tokens.block_start)):  # to bound memory
-        doc_topic = _padded(
-            infer_doc_topic(
-                counts[first:last],
-                word_topic,
-                alpha,
-                max_iterations=cap,
-                tolerance=1e-3,
-                n_jobs=n_jobs,
-            )
-        )
-
+        lists = _document_topics(counts[first:last], word_topic, likely, alpha, n_jobs)
         release(counts.data, counts.indices)
 
         def draw(
@@ -153,30 +160,59 @@ def topics_given(
             _: int,
             block: int = block,
             first: int = first,
-            doc_topic: NDArray[np.float32] = doc_topic,
+            lists: DocumentTopics = lists,
         ) -> None:
             runs = tokens.runs(block, word_range)
             n_tokens = int(tokens.run_start[runs[1]] - tokens.run_start[runs[0]])
             rng = np.random.default_rng([seed, 4, block, word_range])
             uniforms = rng.random(n_tokens, dtype=np.float32)
-            draw_topics(
-                tokens, *runs, first, doc_topic, padded_word_topic, n_topics, uniforms, topic_of
-            )
+            draw_topics(tokens, *runs, first, lists, weight, uniforms, topic_of)
 
         for_blocks(draw, tokens.n_blocks, 1, effective_n_jobs(n_jobs))
     return topic_of
 
 
+class DocumentTopics(NamedTuple):
+    """Topics of which each document has some share."""
+
+    start: Ints  # (D + 1,), those of document d are `start[d]:start[d+1]`
+    topic: NDArray[np.uint16]
+    share: NDArray[np.float32]
+
+
+def _document_topics(
+    counts: sparse.csr_array,
+    word_topic: Floats,
+    likely: LikelyTopics,
+    alpha: Floats,
+    n_jobs: int | None,
+) -> DocumentTopics:
+    """Return topics of documents (D, V) by CVB0; by the mean field of the few that it leaves."""
+    passes = np.full(counts.shape[0], PASSES)
+    doc_topic, is_inferred = infer_by_cvb0(
+        counts, word_topic, likely, alpha, passes, 1e-3, leaves_unexplained=False, n_jobs=n_jobs
+    )
+    if not is_inferred.all():
+        dirichlet = infer_doc_topic(
+            counts[~is_inferred],
+            word_topic,
+            alpha,
+            max_iterations=_cap(len(alpha)),
+            tolerance=1e-3,
+            n_jobs=n_jobs,
+        )
+        doc_topic[~is_inferred] = dirichlet / dirichlet.sum(axis=1, keepdims=True)
+    expected = doc_topic * (tokens_of_documents(counts) + alpha.sum())[:, None] - alpha
+    largest = expected.max(axis=1, keepdims=True)
+    is_listed = expected >= np.minimum(LEAST_TOKENS * largest, largest)
+    start = np.concatenate(([0], np.cumsum(is_listed.sum(axis=1))))
+    rows, topic = np.nonzero(is_listed)
+    share = doc_topic[rows, topic].astype(np.float32)
+    return DocumentTopics(start, topic.astype(np.uint16), share)
+
+
 def _cap(n_topics: int) -> int:
     return min(MAX_CAP, max(MIN_CAP, CAP_TIMES_TOPICS // n_topics))
-
-
-def _padded(weights: Floats) -> NDArray[np.float32]:
-    """Return `weights` (n, K) as float32, padded with columns of zeros."""
-    n_rows, n_topics = weights.shape
-    result = np.zeros((n_rows, padded(n_topics, LANES)), dtype=np.float32)
-    result[:, :n_topics] = weights
-    return result
 
 
 @kernel
@@ -185,42 +221,29 @@ def draw_topics(
     first_run: int,
     last_run: int,
     first_doc: int,
-    doc_topic: NDArray[np.float32],
+    lists: DocumentTopics,
     word_topic: NDArray[np.float32],
-    n_topics: int,
     uniforms: NDArray[np.float32],
     topic_of: NDArray[np.uint16],
 ) -> None:
     """Draw topics with probability ∝ θ_dk φ_kw for the tokens of the runs `first_run:last_run`.
-    Mutates their entries of `topic_of`. `doc_topic` has a row for each document from `first_doc`
-    on, `word_topic` one for each word; both have K columns, padded. `uniforms` holds a number in
-    [0, 1) for each token.
+    Mutates their entries of `topic_of`. `lists` has the documents from `first_doc` on, `word_topic`
+    (V, K) all words. `uniforms` holds a number in [0, 1) for each token.
     """
-    n_blocks = doc_topic.shape[1] // LANES
-    p = np.empty((n_blocks, LANES), dtype=np.float32)
-    block_sum = np.empty(n_blocks, dtype=np.float32)
+    p = np.empty(word_topic.shape[1], dtype=np.float32)
     first_token = tokens.run_start[first_run]
     for run in range(first_run, last_run):
-        of_word = word_topic[tokens.word_of_run[run]].reshape((n_blocks, LANES))
+        of_word = word_topic[tokens.word_of_run[run]]
         for t in range(tokens.run_start[run], tokens.run_start[run + 1]):
-            of_doc = doc_topic[tokens.doc_of[t] - first_doc].reshape((n_blocks, LANES))
-            total = np.float32(0.0)
-            for block in range(n_blocks):
-                part = np.float32(0.0)
-                for lane in range(LANES):
-                    p[block, lane] = of_doc[block, lane] * of_word[block, lane]
-                for lane in range(LANES):
-                    part += p[block, lane]
-                block_sum[block] = part
-            for block in range(n_blocks):
-                total += block_sum[block]
-            rest = uniforms[t - first_token] * total
-            block = 0
-            while block < n_blocks - 1 and rest >= block_sum[block]:
-                rest -= block_sum[block]
-                block += 1
-            lane = 0
-            while lane < LANES - 1 and rest >= p[block, lane]:
-                rest -= p[block, lane]
-                lane += 1
-            topic_of[t] = min(block * LANES + lane, n_topics - 1)
+            d = tokens.doc_of[t] - first_doc
+            start, stop = lists.start[d], lists.start[d + 1]
+            topic, share, total = lists.topic[start:stop], lists.share[start:stop], np.float32(0.0)
+            for i in range(topic.shape[0]):
+                p[i] = share[i] * of_word[topic[i]]
+            for i in range(topic.shape[0]):
+                total += p[i]
+            rest, i = uniforms[t - first_token] * total, 0
+            while i < topic.shape[0] - 1 and rest >= p[i]:
+                rest -= p[i]
+                i += 1
+            topic_of[t] = topic[i]

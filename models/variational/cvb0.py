@@ -62,6 +62,7 @@ def infer_by_cvb0(
     max_iterations: Ints,
     tolerance: float,
     *,
+    leaves_unexplained: bool = True,
     n_jobs: int | None = None,
 ) -> tuple[Floats, Bools]:
     """Return proportions (D, K) of documents (D, V), and which of them (D,) are inferred.
@@ -71,10 +72,10 @@ def infer_by_cvb0(
     (D,); the first pass, over the likeliest topics, is not counted. Its result depends on neither
     the other documents nor the number of threads.
 
-    Not inferred are documents of which the few topics that may stay explain less than
-    `_EXPLAINED`; of whose words the `LANES` likeliest topics have less than `_LISTED`; whose
-    weights have more than `_ROOM` entries, some 64 MB in all; or that have more than `_LONGEST`
-    tokens; and all if a prior is above `_LARGEST_PRIOR`.
+    Not inferred are documents whose weights have more than `_ROOM` entries, some 64 MB in all, or
+    that have more than `_LONGEST` tokens, and all if a prior is above `_LARGEST_PRIOR`. With
+    `leaves_unexplained` it is also those of which the few topics that may stay explain less than
+    `_EXPLAINED`, or of whose words the `LANES` likeliest topics have less than `_LISTED`.
     """
     if (counts.data == 0).any():
         counts = counts.copy()
@@ -86,8 +87,9 @@ def infer_by_cvb0(
         return proportions, is_inferred
     documents, alpha = documents_of(counts), read_only(alpha)
     given = read_only(word_topic), likely, alpha, read_only(max_iterations), tolerance
+    results = leaves_unexplained, proportions, is_inferred
     for_blocks(
-        lambda first, last: infer_blocks(documents, first, last, *given, proportions, is_inferred),
+        lambda first, last: infer_blocks(documents, first, last, *given, *results),
         counts.shape[0],
         DOCUMENT_BLOCK,
         effective_n_jobs(n_jobs),
@@ -105,6 +107,7 @@ def infer_blocks(
     alpha: Floats,
     max_iterations: Ints,
     tolerance: float,
+    leaves_unexplained: bool,
     proportions: Floats,
     is_inferred: Bools,
 ) -> None:
@@ -125,12 +128,10 @@ def infer_blocks(
         n_blocks = (topics.shape[0] + LANES - 1) // LANES
         n_groups = (words.shape[0] + AT_ONCE - 1) // AT_ONCE
         room_of_group = (n_blocks + 1) * LANES * AT_ONCE
-        is_inferred[d] = (
-            alone.sum() >= _LISTED * n_tokens
-            and explained(alone, n_tokens) >= _EXPLAINED * n_tokens
-            and n_groups * room_of_group <= _ROOM
-            and n_tokens <= _LONGEST
-        )
+        is_inferred[d] = n_groups * room_of_group <= _ROOM and n_tokens <= _LONGEST
+        if leaves_unexplained:
+            is_inferred[d] &= alone.sum() >= _LISTED * n_tokens
+            is_inferred[d] &= explained(alone, n_tokens) >= _EXPLAINED * n_tokens
         if not is_inferred[d]:
             continue
         n_columns = n_blocks * LANES

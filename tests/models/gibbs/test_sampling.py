@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from models.gibbs import tokens as gibbs_tokens
 from models.gibbs.dense import Priors, count_doc_topics, padded, resample_dense
 from models.gibbs.sparse import resample_sparse
-from models.gibbs.start import draw_topics, random_start
+from models.gibbs.start import DocumentTopics, draw_topics, random_start
 from models.gibbs.state import SAMPLERS, GibbsLDAState
 from models.gibbs.sweep import GibbsSweeps
 from models.gibbs.tokens import count_word_topics, tokens_of
@@ -260,16 +260,22 @@ def test_a_token_has_its_conditional_distribution(kind, n_topics, n_others, froz
     assert np.abs(drawn - len(GRID) * p / p.sum()).max() < 3.1  # a topic may have three intervals
 
 
+def all_topics(doc_topic):
+    """Lists of all topics of each document."""
+    n_docs, n_topics = doc_topic.shape
+    topic = np.tile(np.arange(n_topics, dtype=np.uint16), n_docs)
+    return DocumentTopics(np.arange(n_docs + 1) * n_topics, topic, doc_topic.ravel())
+
+
 @pytest.mark.parametrize("n_topics", [3, 17, 300])
 def test_first_topics_are_drawn_from_the_product(n_topics):
     rng, tokens = np.random.default_rng(n_topics), tokens_of(counts_of([[len(GRID)]]))
     doc_topic, word_topic = (
         rng.dirichlet(np.full(n_topics, 0.3), 1).astype(np.float32) for _ in range(2)
     )
-    width = padded(n_topics) - n_topics
-    wide = [np.pad(weights, ((0, 0), (0, width))) for weights in (doc_topic, word_topic)]
     topic_of = np.empty(len(GRID), dtype=np.uint16)
-    draw_topics(tokens, 0, len(tokens.word_of_run), 0, *wide, n_topics, GRID, topic_of)
+    lists = all_topics(doc_topic)
+    draw_topics(tokens, 0, len(tokens.word_of_run), 0, lists, word_topic, GRID, topic_of)
     drawn, p = np.bincount(topic_of, minlength=n_topics), (doc_topic * word_topic)[0].astype(float)
     assert np.abs(drawn - len(GRID) * p / p.sum()).max() < 1.1
 
@@ -280,8 +286,8 @@ def test_drawn_topics_have_their_probabilities():
     word_topic = np.array([[3, 2, 1], [0, 1, 1]], dtype=np.float32)
     uniforms = np.random.default_rng(0).random(120_000, dtype=np.float32)
     topic_of = np.empty(120_000, dtype=np.uint16)
-    wide = [np.pad(weights, ((0, 0), (0, 13))) for weights in (doc_topic, word_topic)]
-    draw_topics(tokens, 0, len(tokens.word_of_run), 0, *wide, 3, uniforms, topic_of)
+    lists = all_topics(doc_topic)
+    draw_topics(tokens, 0, len(tokens.word_of_run), 0, lists, word_topic, uniforms, topic_of)
     for d in range(2):
         p = doc_topic[d] * word_topic[d]
         share = np.bincount(topic_of[tokens.doc_of == d], minlength=3) / 60_000

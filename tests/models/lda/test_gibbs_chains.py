@@ -55,8 +55,8 @@ def planted():
 
 def test_planted_topics_are_found_again_though_not_by_each_chain(planted):
     truth, train, held_out = planted
-    settings = {"n_iter": 40, "alpha": 0.1, "eta": 0.05}
-    model = GibbsLDAChains(12, chains=5, random_state=2, **settings).fit(train)
+    settings = {"n_iter": 40, "alpha": 0.1, "eta": 0.05, "start": "random"}
+    model = GibbsLDAChains(12, chains=8, random_state=2, **settings).fit(train)
     planted_topics = [LDATopics(truth, np.ones(12))]
     assert stability(model.topics_, planted_topics).n_found.sum() == 12
     chains = model.consensus_.models
@@ -64,6 +64,6 @@ def test_planted_topics_are_found_again_though_not_by_each_chain(planted):
     assert min(found) < 12
     scores = [
         GibbsLDA(12, random_state=seed_of_chain(2, n), **settings).fit(train).score(held_out)
-        for n in range(5)
+        for n in range(8)
     ]
     assert model.score(held_out) > np.mean(scores)
