@@ -29,11 +29,14 @@ would spread every document over all topics, and these would stay alike: at K = 
 of 600 test articles after 20 sweeps was 1273 without the limit and 1207 with it."""
 ONLINE_STEPS = {"n_passes": 1}
 MIN_CAP, MAX_CAP, CAP_TIMES_TOPICS = 3, 10, 500
-"""E-step iterations of a document, in the online run and when the first topics are drawn: 500 / K,
-within 3 to 10. Few topics must be distinct before sampling begins. With many topics iterations cost
-more, and a document keeps the topics that it has converged to for a long time."""
+"""E-step iterations of a document in the online run: 500 / K, within 3 to 10. Few topics must be
+distinct before sampling begins. With many topics iterations cost more, and a document keeps the
+topics that it has converged to for a long time."""
 LEARNED_DOCUMENTS, LEARNED_ENTRIES = 25_000, 25_000_000
-"""Documents that the online run has at most, and shares of topics in them, if that is more."""
+"""Documents that the online run has at most, or shares of topics in them if that is more: with many
+topics it costs more than sweeps. At K = 1000 on 130,000 documents the perplexity of test articles
+was 1043 after 67 s and 1022 after 91 s; with a run over all documents the first sweep ended after
+114 s, at 1070. With 100 topics a run over 25,000 of them had made the model worse at every time."""
 PASSES, LEAST_TOKENS = 3, 0.001
 """Passes of CVB0 over a document, and tokens of a topic in it that may be drawn, as a part of those
 of its largest topic."""
@@ -66,10 +69,12 @@ def online_start(
     is_anchored: bool = False,
 ) -> NDArray[np.uint16]:
     """Draw topics (n_tokens,) from θ_dk φ_kw after a pass of `OnlineLDA` over counts (D, V).
-    The pass learns `surplus` times as many topics, which are then merged into K. `warm` holds
-    counts n_wk (V, K) of earlier documents and the frozen words (V,), for a warm start: the pass
-    begins at the topics of these counts, and has no surplus. An anchored run begins at topics of
-    anchor words, and has few steps of many documents, in up to three passes.
+
+    Of many documents the pass takes a random part. It learns `surplus` times as many topics, which
+    are then merged into K. `warm` holds counts n_wk (V, K) of earlier documents and the frozen
+    words (V,), for a warm start: the pass begins at the topics of these counts, takes all
+    documents, and has no surplus. An anchored run begins at topics of anchor words, and has few
+    steps of many documents, in up to three passes.
     """
     n_topics, learned = len(alpha), counts
     if warm is None:
