@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,21 +26,22 @@ from corpora.formats.compression import without_suffix
 from corpora.formats.lines import BYTE_ORDER_MARK
 from corpora.inputs.find import NAME_ENDS
 from corpora.inputs.json_lines import ENDINGS as JSON_ENDINGS
+from models.lda.topics import LDATopics
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.setting_sources import check_least
+from pipeline.settings import InferSettings
 from pipeline.text.inputs import COLUMNS, NamedInput, input_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from corpora.tokens.annotation import Annotator
-    from models.families import Topics
-    from pipeline.settings import InferSettings
+    from evaluation.arrays import Floats
 
 logger = logging.getLogger(__name__)
 
@@ -64,12 +65,13 @@ def infer(settings: InferSettings, run_name: str, files: list[str]) -> dict[str,
     A text file ("-" is stdin) is one document. A folder, a table, a store or a file of counts has
     a document in each row; for a run on counts all documents are counts.
 
-    Raises UsageError if texts are given to a run on counts; CorpusFormatError if a file is
+    Raises UsageError if texts are given to a run on counts, or the run is not LDA and another
+    inference than the default is asked for; CorpusFormatError if a file is
     malformed, or no word of counts is known to the run.
     """
     check_least(settings, words=1)
     run = LoadedRun.find(settings.runs, run_name)
-    model = run.model
+    model, shares = run.model, _shares_by(settings.inference, run)
     named = {file: input_at(file, settings) for file in files if _is_input(settings, file)}
     _check_columns(settings, files, named)
     texts = {file: _read(file) for file in files if file not in named}
@@ -84,9 +86,20 @@ def infer(settings: InferSettings, run_name: str, files: list[str]) -> dict[str,
     rows: list[dict[str, Any]] = []
     with Progress("topics", None, "documents") as progress:
         for names, corpus in _corpora(run, files, named, texts):
-            rows += _rows(names, corpus, model.topics, words, n_threads)
+            proportions = shares(corpus.counts, n_jobs=n_threads)
+            rows += _rows(names, corpus, proportions, words)
             progress.update(corpus.n_docs)
     return {"run": run.name, "texts": rows}
+
+
+def _shares_by(inference: str, run: LoadedRun) -> Callable[..., Floats]:
+    """Return the function that gives proportions (D, K) of counts (D, V) and `n_jobs`."""
+    topics = run.model.topics
+    if inference == InferSettings.inference:
+        return topics.proportions
+    if not isinstance(topics, LDATopics):
+        raise UsageError(f"--inference {inference} is for LDA, which run {run.name} is not")
+    return partial(topics.transform, inference=inference)
 
 
 def _is_input(settings: InferSettings, file: str) -> bool:
@@ -181,12 +194,10 @@ def in_words_of(run: LoadedRun, corpus: Corpus, source: str) -> Iterator[Corpus]
 def _rows(
     names: Sequence[_Name],
     corpus: Corpus,
-    topics: Topics,
+    proportions: Floats,
     words: Sequence[Sequence[str]],
-    n_threads: int,
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row for each document, with all topics and their `words`."""
-    proportions = topics.proportions(corpus.counts, n_jobs=n_threads)
+    """Yield a row for each document, with all topics, their `proportions` (D, K) and `words`."""
     n_known: NDArray[np.int64] = corpus.counts.sum(axis=1)
     for d, name in enumerate(names):
         in_file = {"id": name.doc_id, "title": name.title} if name.doc_id else {}

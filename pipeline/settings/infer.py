@@ -13,7 +13,7 @@ class InferSettings:
 
     GROUPS: ClassVar[Groups] = {
         "input": ("format", "text_column", "id_column", "vocabulary"),
-        "topics": ("words", "runs"),
+        "topics": ("inference", "words", "runs"),
         "running": ("threads",),
     }
 
@@ -22,6 +22,11 @@ class InferSettings:
     id_column: str = setting_of(TrainSettings, "id_column")
     vocabulary: str = setting(
         "", "words, one a line, of counts that lie beside none", metavar="FILE", names_input=True
+    )
+    inference: str = setting(
+        "variational",
+        "how shares are found: variational, or cvb0 for LDA, which is faster with many topics",
+        choices=("variational", "cvb0"),
     )
     words: int = setting(5, "words of each topic", metavar="N")
     runs: str = setting("runs", "folder of runs", metavar="DIR")

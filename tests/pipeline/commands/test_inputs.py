@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.io import mmwrite
 
 from corpora import Corpus
+from models import load_model
 from tests.pipeline.support import arrays_of, call, files_of, finish, made_up_texts, refused, spawn
 
 MODEL = ("--topics", 3, "--seed", 5, "--threads", 1)
@@ -289,6 +291,21 @@ def test_counts_are_documents_for_infer_by_their_words(trained):
     (trained / "foreign.jsonl").write_text('{"id": "a", "counts": {"omega": 2}}\n')
     message = call("infer", "cells", "foreign.jsonl", cwd=trained).failed(3)
     assert "none of its 1 words is among the 6 of run cells" in message
+
+
+def test_shares_by_cvb0(trained):
+    given = "cells.mtx", "--inference", "cvb0", "--json"
+    rows = call("infer", "cells", *given, cwd=trained).succeeded().result["texts"]
+    model = load_model(trained / "runs" / "cells" / "model.npz")
+    corpus = Corpus.load(trained / "runs" / "cells" / "corpus")
+    expected = model.topics.transform(corpus.counts, inference="cvb0")
+    for row, shares in zip(rows, expected, strict=True):
+        found = {of_topic["topic"]: of_topic["proportion"] for of_topic in row["topics"]}
+        assert_allclose([found[k] for k in range(3)], shares, rtol=1e-9)
+    assert rows != call("infer", "cells", "cells.mtx", "--json", cwd=trained).result["texts"]
+    call("train", "cells.mtx", "--run", "factors", "--model", "gamma-poisson", *MODEL, cwd=trained)
+    message = call("infer", "factors", *given, cwd=trained).failed()
+    assert "--inference cvb0 is for LDA, which run factors is not" in message
 
 
 def test_a_run_on_counts_reads_no_text(trained):
