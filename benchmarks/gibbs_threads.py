@@ -1,7 +1,7 @@
 """Throughput of GibbsLDA's samplers per core, for small and large K, and what two threads give.
 
     python -m benchmarks.gibbs_threads [--topics 100 200 500 1000 2000] [--samplers parallel-sparse]
-        [--topica warp sparse] [--threads 1]
+        [--topica warp sparse] [--threads 1] [--plot docs]
 
 Tokens that a sweep resamples, by the CPU seconds of all threads that it takes, after `--burn-in`
 sweeps from the online start, with alpha learned and no samples added up. One and two threads make
@@ -13,6 +13,8 @@ single sweeps, so the difference of two fits is taken, one of which makes `--swe
 than the other, which makes `--burn-in`. Both learn alpha and beta every ten sweeps, start at
 random, as it does by default, and keep no trace. Its corpus is made before. Where other work runs
 on the machine only the CPU seconds of such a difference say something.
+
+`--plot DIR` writes the rates of one thread against K to `gibbs_samplers.svg` and `.png` there.
 """
 
 from __future__ import annotations
@@ -21,14 +23,18 @@ import argparse
 import time
 from copy import deepcopy
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 
 from benchmarks.lda_trainers.separate_fits import TOPICA_SAMPLERS, topica_corpus
 from benchmarks.reference_counts import reference_counts
 from models import GibbsLDA
 from models.gibbs.state import SAMPLERS
+from pipeline.figures.style import series_style
+from pipeline.figures.write import write_figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,6 +116,27 @@ def topica_sweep_seconds(
     return {1: (wall, cpu)}
 
 
+def plot(rates: dict[str, list[float]], n_topics: list[int], directory: Path) -> None:
+    """Write the rates of each sampler, millions of tokens a CPU second, against K."""
+
+    def draw(figure: Any) -> None:
+        figure.set_size_inches(6.4, 4.0)
+        axes = figure.add_subplot()
+        for n, (name, of_sampler) in enumerate(rates.items()):
+            line = "--" if name.startswith("topica") else "-"
+            axes.plot(n_topics, of_sampler, label=name, linestyle=line, **series_style(n))
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(FixedLocator(n_topics))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set_ylim(bottom=0.0)
+        axes.set_xlabel("K, topics")
+        axes.set_ylabel("millions of tokens a CPU second")
+        axes.legend()
+
+    write_figures({"gibbs_samplers": draw}, directory)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--topics", type=int, nargs="+", default=[100, 200, 500, 1000, 2000])
@@ -121,6 +148,7 @@ def main() -> None:
     parser.add_argument("--sweeps", type=int, default=10)
     parser.add_argument("--threads", type=int, default=2, choices=(1, 2), help="at most")
     parser.add_argument("--documents", type=int, help="only the first so many")
+    parser.add_argument("--plot", type=Path, metavar="DIR", help="writes gibbs_samplers.svg there")
     arguments = parser.parse_args()
     counts, _ = reference_counts()
     counts = counts[: arguments.documents]
@@ -133,8 +161,9 @@ def main() -> None:
         (sampler, sampler, ours) for sampler in arguments.samplers
     ]
     measures += [(f"topica {name}", name, topica_sweep_seconds) for name in arguments.topica]
+    all_rates: dict[str, list[float]] = {}
     for shown, sampler, measure in measures:
-        rates = []
+        rates = all_rates[shown] = []
         for n_topics in arguments.topics:
             seconds = measure(counts, n_topics, sampler, arguments.burn_in, arguments.sweeps)
             one_wall, one_cpu = seconds[1]
@@ -149,6 +178,8 @@ def main() -> None:
                 line += f" {'-':>10s} {one_cpu:8.3f}  {one_wall:10.3f}"
             print(line, flush=True)
         print(f"{shown:16s} fastest to slowest K: {max(rates) / min(rates):.2f}", flush=True)
+    if arguments.plot:
+        plot(all_rates, arguments.topics, arguments.plot)
 
 
 if __name__ == "__main__":
