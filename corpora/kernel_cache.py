@@ -47,7 +47,7 @@ if sys.platform != "win32":
 PACKAGES = ("corpora", "evaluation", "models")
 IMPORTS = (
     *(b"from models.kernel import", b"from corpora.kernel_cache import cached"),
-    b"from numba.extending import",
+    *(b"from numba.extending import", b"from llvmlite import"),
 )
 """Texts that mark a file as one with kernels, or with code for them."""
 LIBRARIES = ("numba", "llvmlite", "numpy")  # Packages whose version changes compiled code

@@ -9,9 +9,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-LANES = (
-    16  # Elements of a block; rows are padded to a multiple, so that loops over blocks vectorise
-)
+LANES = 16
+"""Elements of a block; rows are padded to a multiple, so that loops over blocks vectorise."""
 
 FLOAT, INT16, INT32, INT64 = ir.FloatType(), ir.IntType(16), ir.IntType(32), ir.IntType(64)
 BYTES = {FLOAT: 4, INT16: 2, INT32: 4}

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from corpora.array_file import release
-from corpora.row_blocks import tokens_of_documents, total_of
+from corpora.row_blocks import taken_rows, tokens_of_documents, total_of
 from models.arrays import Bools, Floats, Ints, Ints32
+from models.counts import frozen_words
 from models.gibbs.tokens import Tokens
 from models.kernel import kernel
 from models.lda.anchor_words import anchor_topics
@@ -32,14 +33,15 @@ MIN_CAP, MAX_CAP, CAP_TIMES_TOPICS = 3, 10, 500
 """E-step iterations of a document in the online run: 500 / K, within 3 to 10. Few topics must be
 distinct before sampling begins. With many topics iterations cost more, and a document keeps the
 topics that it has converged to for a long time."""
-LEARNED_DOCUMENTS, LEARNED_ENTRIES = 25_000, 25_000_000
-"""Documents that the online run has at most, or shares of topics in them if that is more: with many
-topics it costs more than sweeps. At K = 1000 on 130,000 documents the perplexity of test articles
-was 1043 after 67 s and 1022 after 91 s; with a run over all documents the first sweep ended after
-114 s, at 1070. With 100 topics a run over 25,000 of them had made the model worse at every time."""
-PASSES, LEAST_TOKENS = 3, 0.001
-"""Passes of CVB0 over a document, and tokens of a topic in it that may be drawn, as a part of those
-of its largest topic."""
+LEAST_LEARNED, MOST_LEARNED, LEARNED_ENTRIES = 25_000, 250_000, 25_000_000
+"""Documents that the online run takes of more, at least and at most; between, as many as have
+this many shares of topics. With many topics it costs more than sweeps. At K = 1000 on 130,000
+documents the perplexity of test articles was 1043 after 67 s and 1022 after 91 s; with a run over
+all documents the first sweep ended after 114 s, at 1070. At K = 100 a run over 25,000 of them made
+the model worse at every time. (By hand, a seed each.)"""
+PASSES, LEAST_SHARE = 3, 0.001
+"""Passes of CVB0 over a document, and the tokens of a topic in it that may be drawn, as a part of
+those of its largest topic."""
 STARTS = ("auto", "online", "anchors", "random")
 ANCHORED_STEPS, ANCHORED_ENTRIES = 3, 4_000_000
 """Steps of the run that begins at topics of anchor words, at least if it has several passes, and
@@ -91,6 +93,7 @@ def online_start(
         n_jobs=n_jobs,
         **(_anchored_steps(learned.shape[0], n_learned) if is_anchored else ONLINE_STEPS),
     ).resume(learned, None)
+    online.state_.frozen = frozen_words(counts, word_budget)
     if warm is not None:
         n_wk, online.state_.frozen = warm
         share = online.documents_stood_for(counts) / counts.shape[0]
@@ -107,12 +110,13 @@ def online_start(
 
 
 def _some_documents(counts: sparse.csr_array, n_topics: int, seed: int) -> sparse.csr_array:
-    """Return documents (n, V) to learn the first topics from: all, or a random part."""
-    n_docs = max(LEARNED_DOCUMENTS, LEARNED_ENTRIES // n_topics)
-    if counts.shape[0] <= n_docs:
+    """Return documents (n, V) to learn the first topics from: all, or a random part in memory."""
+    n_docs = min(max(LEAST_LEARNED, LEARNED_ENTRIES // n_topics), MOST_LEARNED)
+    has_words = np.flatnonzero(np.diff(counts.indptr))
+    if len(has_words) <= n_docs:
         return counts
-    chosen = np.random.default_rng([seed, 7]).permutation(counts.shape[0])[:n_docs]
-    return counts[np.sort(chosen)]
+    chosen = np.random.default_rng([seed, 7]).permutation(has_words)[:n_docs]
+    return taken_rows(counts, np.sort(chosen))
 
 
 def _anchored_steps(n_docs: int, n_topics: int) -> dict[str, Any]:
@@ -152,8 +156,10 @@ def topics_given(
     n_jobs: int | None,
 ) -> NDArray[np.uint16]:
     """Draw topics (n_tokens,) for the tokens of counts (D, V) from θ_dk φ_kw, given φ (V, K).
-    Those of a document are among the topics of which it has some share.
+    Those of a document are among the topics of which its words say something: what it has of others
+    by its prior alone is left out. For this alpha is scaled down to a sum of at most `MAX_ALPHA`.
     """
+    alpha = alpha * min(1.0, MAX_ALPHA / alpha.sum())
     likely, weight = likely_topics(word_topic, n_jobs), word_topic.astype(np.float32)
     topic_of = np.empty(len(tokens.doc_of), dtype=np.uint16)
     for block, (first, last) in enumerate(pairwise(tokens.block_start)):  # to bound memory
@@ -207,9 +213,10 @@ def _document_topics(
             n_jobs=n_jobs,
         )
         doc_topic[~is_inferred] = dirichlet / dirichlet.sum(axis=1, keepdims=True)
-    expected = doc_topic * (tokens_of_documents(counts) + alpha.sum())[:, None] - alpha
+    expected = doc_topic * (tokens_of_documents(counts) + alpha.sum())[:, None]
+    expected -= alpha
     largest = expected.max(axis=1, keepdims=True)
-    is_listed = expected >= np.minimum(LEAST_TOKENS * largest, largest)
+    is_listed = expected >= np.minimum(LEAST_SHARE * largest, largest)
     start = np.concatenate(([0], np.cumsum(is_listed.sum(axis=1))))
     rows, topic = np.nonzero(is_listed)
     share = doc_topic[rows, topic].astype(np.float32)

@@ -98,9 +98,12 @@ class GibbsLDA(CollapsedGibbs):
     start : {"auto", "online", "anchors", "random"}
         Topics before the first sweep: from one pass of `OnlineLDA` over 2·K topics (1.5·K beyond
         200, K beyond 2,000), which are then merged into K (see `models.lda.merging`), or uniformly
-        random. With "anchors" one to three passes with few steps begin at topics of anchor words
-        (see `models.lda.anchor_words`), which the documents alone decide, so that models of other
-        seeds have nearly the same topics; tokens still differ. Before these passes it takes up to
+        random. Of many documents the pass takes a random part, of 25,000, or of 25,000,000 / K if
+        that is more, up to 250,000. Tokens draw topics that CVB0 finds in their documents.
+
+        With "anchors" one to three passes with few steps begin at topics of anchor words (see
+        `models.lda.anchor_words`), which the documents alone decide, so that models of other seeds
+        have nearly the same topics; tokens still differ. Before these passes it takes up to
         32·max(3000, K)² bytes. "auto" is "anchors" for at least 1,000 documents and at most
         2,000 topics, and "online" otherwise. Warm starts of a stream begin at its topics.
     burn_in : int

@@ -108,7 +108,8 @@ class LDATopics(TopicWords):
           the others (in documents of more than 1,000 tokens, with all). A document is done when a
           pass moves less than `tolerance` of its tokens, 0.002, or after `max_iterations`: 3, or
           one for each 200 tokens if that is more, and a first pass. A document that so few topics
-          cannot explain is left to the other.
+          cannot explain is left to the other, with its defaults, as are all of more than 65,535
+          topics.
 
         Raises ValueError if `counts` has another number of words, or a value that is no count, or
         for another inference.

@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from models import GibbsLDA
+from models.counts import frozen_words
 from models.gibbs import start
 from models.gibbs.tokens import tokens_of
 from models.lda import gibbs_lda
@@ -49,23 +50,49 @@ def test_without_a_surplus_the_topics_are_those_of_the_pass():
     assert_array_equal(found, expected)
 
 
-def test_first_topics_are_learned_from_some_of_many_documents(monkeypatch):
-    counts, learned = random_counts(), []
-    init = OnlineLDA.resume
+@pytest.fixture
+def learned(monkeypatch):
+    """Counts and frozen words of the online runs, which take at least 5 documents."""
+    found, init = [], OnlineLDA.iterate
 
-    def resume(self, X, state):
-        learned.append(X.shape[0])
-        return init(self, X, state)
+    def iterate(self, X, y=None, *, state=None):
+        found.append((X, state.frozen))
+        return init(self, X, y, state=state)
 
-    monkeypatch.setattr(OnlineLDA, "resume", resume)
-    monkeypatch.setattr(start, "LEARNED_DOCUMENTS", 5)
+    monkeypatch.setattr(OnlineLDA, "iterate", iterate)
+    monkeypatch.setattr(start, "LEAST_LEARNED", 5)
     monkeypatch.setattr(start, "LEARNED_ENTRIES", 21)
+    return found
+
+
+def test_first_topics_are_learned_from_some_of_many_documents(monkeypatch, learned):
+    counts = random_counts()
     topic_of = GibbsLDA(3, random_state=0).resume(counts, None).state_.topic_of
     GibbsLDA(4, random_state=0).resume(counts, None)
     monkeypatch.setattr(start, "LEARNED_ENTRIES", 3 * counts.shape[0])
     GibbsLDA(3, random_state=0).resume(counts, None)
-    assert learned == [7, 5, counts.shape[0]]
+    monkeypatch.setattr(start, "MOST_LEARNED", 6)
+    GibbsLDA(3, random_state=0).resume(counts, None)
+    assert [each.shape[0] for each, _ in learned] == [7, 5, counts.shape[0], 6]
     assert len(topic_of) == counts.sum()  # all documents have topics
+
+
+def test_documents_without_words_are_not_learned_from(learned):
+    counts = random_counts()
+    empty = sparse.csr_array((300, counts.shape[1]), dtype=counts.dtype)
+    GibbsLDA(3, random_state=0).resume(sparse.vstack([empty, counts], "csr"), None)
+    ((some, _),) = learned
+    assert some.shape[0] == 7
+    assert (some.sum(axis=1) > 0).all()
+
+
+def test_frozen_words_are_those_of_all_documents(learned):
+    counts = random_counts()
+    model = GibbsLDA(3, word_budget=4, random_state=0).resume(counts, None)
+    ((some, frozen),) = learned
+    assert some.shape[0] == 7
+    assert_array_equal(frozen, model.state_.frozen)
+    assert not np.array_equal(frozen, frozen_words(some, 4))
 
 
 @pytest.mark.parametrize("prior", [0.01, 1e31])  # of so large a prior CVB0 leaves all documents
