@@ -140,7 +140,7 @@ def _update_words(
             first = builder.mul(loop.index, INT64(LANES))
             new = []
             for w, place in enumerate(places(loop.index)):
-                # rounded before it is added, so that N of one word is what it holds, to the bit
+                # N of one word must be what it holds, to the bit, or small priors drown (tested)
                 new.append(builder.fmul(lanes.load(of_joint, place), factors[w]))
                 lanes.store(new[w], of_expected, builder.add(r_first, place))
             rest = builder.fadd(lanes.load(of_total, first), _sum_of(builder, new))
