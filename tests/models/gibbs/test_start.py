@@ -9,6 +9,7 @@ from models.gibbs import start
 from models.gibbs.tokens import tokens_of
 from models.lda import gibbs_lda
 from models.lda.online_lda import OnlineLDA
+from models.variational.halved_weights import halved_weights
 from models.variational.likely_topics import likely_topics
 from tests.models.lda.counts import random_counts
 
@@ -95,15 +96,24 @@ def test_frozen_words_are_those_of_all_documents(learned):
     assert not np.array_equal(frozen, frozen_words(some, 4))
 
 
-@pytest.mark.parametrize("prior", [0.01, 1e31])  # of so large a prior CVB0 leaves all documents
-def test_topics_of_documents_are_those_of_their_words(prior):
+@pytest.mark.parametrize(
+    ("prior", "layout"),
+    [
+        (0.01, likely_topics),
+        (1e31, likely_topics),  # of so large a prior CVB0 leaves all documents
+        (0.01, halved_weights),
+    ],
+)
+def test_topics_of_documents_are_those_of_their_words(prior, layout, monkeypatch):
     """Words are about as likely in each of many topics, but for one of each document."""
+    if layout is halved_weights:
+        monkeypatch.setattr(start, "MANY_TOPICS", 499)
     rng, n_topics = np.random.default_rng(0), 500
     word_topic = rng.dirichlet(np.full(40, 50.0), n_topics).T
     word_topic[3, 7] = word_topic[5, 8] = 0.9
-    likely, alpha = likely_topics(word_topic), np.full(n_topics, prior)
+    weights, alpha = layout(word_topic), np.full(n_topics, prior)
     counts = sparse.csr_array(np.eye(40, dtype=np.int32)[[3, 5]] * 9 + 1)
-    lists = start._document_topics(counts, word_topic, likely, alpha, None)
+    lists = start._document_topics(counts, word_topic, weights, alpha, None)
     assert lists.start[0] == 0
     assert lists.start[-1] == len(lists.topic) == len(lists.share)
     topic_of = start.topics_given(word_topic, counts, tokens_of(counts), alpha, 0, None)
