@@ -44,10 +44,11 @@ behind one over all after 42 s (1225, 1213) and 60 s (1213, 1201). (By hand, a s
 PASSES, LEAST_SHARE = 3, 0.001
 """Passes of CVB0 over a document, and the tokens of a topic in it that may be drawn, as a part of
 those of its largest topic."""
-MANY_TOPICS, MANY_OF_EACH = 2000, 16
-"""Topics, and documents of each, up to which more than that many topics are drawn by the mean field
-in the place of CVB0. Of 4,000 topics of 25,000 documents CVB0 begins 226 with less than a tenth of
-the mean number of tokens, the mean field 11. With 130,000 documents such topics regain theirs."""
+MANY_TOPICS, DOCUMENTS_EACH = 2000, 16
+"""Topics beyond which, and documents a topic up to which, tokens draw among the topics that the
+mean field finds in their documents, in the place of CVB0. Of 4,000 topics of 25,000 documents CVB0
+begins 226 with less than a tenth of the mean number of tokens, the mean field 11. With 130,000
+documents such topics regain theirs. (By hand, seed 1.)"""
 STARTS = ("auto", "online", "anchors", "random")
 ANCHORED_STEPS, ANCHORED_ENTRIES = 3, 4_000_000
 """Steps of the run that begins at topics of anchor words, at least if it has several passes, and
@@ -112,7 +113,8 @@ def online_start(
         word_topic = _merged(online.topic_word_dirichlet_, n_topics)
     else:
         word_topic = online.topics_.word_topic
-    return topics_given(word_topic, counts, tokens, alpha, seed, n_jobs)
+    has_few = n_topics > MANY_TOPICS and counts.shape[0] <= DOCUMENTS_EACH * n_topics
+    return topics_given(word_topic, counts, tokens, alpha, seed, n_jobs, by_mean_field=has_few)
 
 
 def _some_documents(counts: sparse.csr_array, n_topics: int, seed: int) -> sparse.csr_array:
@@ -160,18 +162,20 @@ def topics_given(
     alpha: Floats,
     seed: int,
     n_jobs: int | None,
+    *,
+    by_mean_field: bool = False,
 ) -> NDArray[np.uint16]:
     """Draw topics (n_tokens,) for the tokens of counts (D, V) from θ_dk φ_kw, given φ (V, K).
     Those of a document are among the topics of which its words say something: what it has of others
     by its prior alone is left out. For this alpha is scaled down to a sum of at most `MAX_ALPHA`.
+    CVB0 finds them, or a few iterations of the mean field.
     """
     alpha = alpha * min(1.0, MAX_ALPHA / alpha.sum())
-    n_topics, weight = len(alpha), word_topic.astype(np.float32)
-    is_thin = n_topics > MANY_TOPICS and counts.shape[0] <= MANY_OF_EACH * n_topics
-    weights = (halved_weights if is_thin else likely_topics)(word_topic, n_jobs)
+    phi = word_topic.astype(np.float32)
+    layout = (halved_weights if by_mean_field else likely_topics)(word_topic, n_jobs)
     topic_of = np.empty(len(tokens.doc_of), dtype=np.uint16)
     for block, (first, last) in enumerate(pairwise(tokens.block_start)):  # to bound memory
-        lists = _document_topics(counts[first:last], word_topic, weights, alpha, n_jobs)
+        lists = _document_topics(counts[first:last], word_topic, layout, alpha, n_jobs)
         release(counts.data, counts.indices)
 
         def draw(
@@ -185,7 +189,7 @@ def topics_given(
             n_tokens = int(tokens.run_start[runs[1]] - tokens.run_start[runs[0]])
             rng = np.random.default_rng([seed, 4, block, word_range])
             uniforms = rng.random(n_tokens, dtype=np.float32)
-            draw_topics(tokens, *runs, first, lists, weight, uniforms, topic_of)
+            draw_topics(tokens, *runs, first, lists, phi, uniforms, topic_of)
 
         for_blocks(draw, tokens.n_blocks, 1, effective_n_jobs(n_jobs))
     return topic_of
@@ -196,30 +200,31 @@ class DocumentTopics(NamedTuple):
 
     start: Ints  # (D + 1,), those of document d are `start[d]:start[d+1]`
     topic: NDArray[np.uint16]
-    share: NDArray[np.float32]
+    share: NDArray[np.float32]  # up to a factor of each document
 
 
 def _document_topics(
     counts: sparse.csr_array,
     word_topic: Floats,
-    weights: LikelyTopics | HalvedWeights,
+    layout: LikelyTopics | HalvedWeights,
     alpha: Floats,
     n_jobs: int | None,
 ) -> DocumentTopics:
-    """Return topics of documents (D, V): by CVB0 if `weights` are the likeliest topics of words,
-    else by a few iterations of the mean field, as of the documents that CVB0 leaves.
+    """Return topics of documents (D, V), by the inference whose `layout` of weights is given.
+
+    Documents that CVB0 leaves have those of the plain mean field.
     """
     cap, tolerance = _cap(len(alpha)), 1e-3
-    if isinstance(weights, HalvedWeights):
+    if isinstance(layout, HalvedWeights):
         dirichlet = infer_given_topics(
-            counts, word_topic, weights, alpha, cap, tolerance, n_jobs=n_jobs
+            counts, word_topic, layout, alpha, cap, tolerance, n_jobs=n_jobs
         )
         return _listed(dirichlet, dirichlet - alpha)
     passes = np.full(counts.shape[0], PASSES)
     doc_topic, is_inferred = infer_by_cvb0(
         counts,
         word_topic,
-        weights,
+        layout,
         alpha,
         passes,
         tolerance,
@@ -242,8 +247,8 @@ def _document_topics(
 
 
 def _listed(doc_topic: Floats, expected: Floats) -> DocumentTopics:
-    """Return the topics of which documents have enough `expected` tokens (D, K), and their
-    proportions, up to a factor a row of `doc_topic` (D, K).
+    """Return the topics of which documents have enough `expected` tokens (D, K), with their shares
+    in `doc_topic` (D, K).
     """
     largest = expected.max(axis=1, keepdims=True)
     is_listed = expected >= np.minimum(LEAST_SHARE * largest, largest)

@@ -99,7 +99,8 @@ class GibbsLDA(CollapsedGibbs):
         Topics before the first sweep: from one pass of `OnlineLDA` over 2·K topics (1.5·K beyond
         200, K beyond 2,000), which are then merged into K (see `models.lda.merging`), or uniformly
         random. Of many documents the pass takes a random part, of 25,000, or of 25,000,000 / K if
-        that is more, up to 250,000. Tokens draw topics that CVB0 finds in their documents.
+        that is more, up to 250,000. Tokens draw topics that CVB0 finds in their documents; of more
+        than 2,000 topics and at most 16·K documents those that the mean field finds.
 
         With "anchors" one to three passes with few steps begin at topics of anchor words (see
         `models.lda.anchor_words`), which the documents alone decide, so that models of other seeds

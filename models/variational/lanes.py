@@ -46,6 +46,7 @@ def update_words(
     norm = p.sum(axis=(0, 2))[:, None]
     is_known = norm >= LEAST_NORM
     new = p * np.where(is_known, n / np.where(is_known, norm, 1.0), np.float32(0.0))
+    # in this order N of one word is what it holds, to the bit
     rest = total.reshape(-1, LANES) - r.sum(axis=1)
     total.reshape(-1, LANES)[:] = rest + new.sum(axis=1)
     r[:] = new

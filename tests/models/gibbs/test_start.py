@@ -9,8 +9,8 @@ from models.gibbs import start
 from models.gibbs.tokens import tokens_of
 from models.lda import gibbs_lda
 from models.lda.online_lda import OnlineLDA
-from models.variational.halved_weights import halved_weights
-from models.variational.likely_topics import likely_topics
+from models.variational.halved_weights import HalvedWeights, halved_weights
+from models.variational.likely_topics import LikelyTopics, likely_topics
 from tests.models.lda.counts import random_counts
 
 
@@ -104,10 +104,8 @@ def test_frozen_words_are_those_of_all_documents(learned):
         (0.01, halved_weights),
     ],
 )
-def test_topics_of_documents_are_those_of_their_words(prior, layout, monkeypatch):
+def test_topics_of_documents_are_those_of_their_words(prior, layout):
     """Words are about as likely in each of many topics, but for one of each document."""
-    if layout is halved_weights:
-        monkeypatch.setattr(start, "MANY_TOPICS", 499)
     rng, n_topics = np.random.default_rng(0), 500
     word_topic = rng.dirichlet(np.full(40, 50.0), n_topics).T
     word_topic[3, 7] = word_topic[5, 8] = 0.9
@@ -116,10 +114,38 @@ def test_topics_of_documents_are_those_of_their_words(prior, layout, monkeypatch
     lists = start._document_topics(counts, word_topic, weights, alpha, None)
     assert lists.start[0] == 0
     assert lists.start[-1] == len(lists.topic) == len(lists.share)
-    topic_of = start.topics_given(word_topic, counts, tokens_of(counts), alpha, 0, None)
+    topic_of = start.topics_given(
+        word_topic,
+        counts,
+        tokens_of(counts),
+        alpha,
+        0,
+        None,
+        by_mean_field=layout is halved_weights,
+    )
     for d, k in enumerate((7, 8)):
         of_document = slice(*lists.start[d : d + 2])
         assert set(topic_of[tokens_of(counts).doc_of == d]) <= set(lists.topic[of_document])
         assert k in lists.topic[of_document]
         if prior < 1.0:
             assert lists.topic[of_document][lists.share[of_document].argmax()] == k
+
+
+@pytest.mark.parametrize(
+    ("n_topics", "n_docs_each", "expected"),
+    [(3, 20, LikelyTopics), (4, 15, HalvedWeights), (4, 14, LikelyTopics)],  # 60 documents
+)
+def test_many_topics_of_few_documents_are_drawn_by_the_mean_field(
+    n_topics, n_docs_each, expected, monkeypatch
+):
+    found, document_topics = set(), start._document_topics
+
+    def seen(counts, word_topic, layout, alpha, n_jobs):
+        found.add(type(layout))
+        return document_topics(counts, word_topic, layout, alpha, n_jobs)
+
+    monkeypatch.setattr(start, "_document_topics", seen)
+    monkeypatch.setattr(start, "MANY_TOPICS", 3)
+    monkeypatch.setattr(start, "DOCUMENTS_EACH", n_docs_each)
+    GibbsLDA(n_topics, random_state=0).resume(random_counts(), None)
+    assert found == {expected}

@@ -75,13 +75,14 @@ def test_update_of_a_word_leaves_its_own_part_out(update):
     assert not total[2:].any()
 
 
+@pytest.mark.parametrize("update", [compiled_update, update_words], ids=["compiled", "plain"])
 @given(seed=seeds)
-def test_tokens_of_a_single_word_are_what_it_holds_to_the_bit(seed):
+def test_tokens_of_a_single_word_are_what_it_holds_to_the_bit(update, seed):
     """So that nothing but the prior is left of N without it."""
     _, counts, weight, expected, prior, _, total, joint = groups(seed, 2)
     counts[0, 1:], expected[0], total[:] = 0.0, 0.0, 0.0
     for _ in range(3):
-        compiled_update(0, counts, weight, expected, prior, total, total, joint)
+        update(0, counts, weight, expected, prior, total, total, joint)
         held = expected[0].reshape(2, AT_ONCE, LANES)
         assert np.array_equal(total, held[:, 0].ravel())
         assert not held[:, 1:].any()
