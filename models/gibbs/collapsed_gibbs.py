@@ -57,7 +57,8 @@ class CollapsedGibbs(CompletingEstimator):
     ) -> Iterator[GibbsLDAStep]:
         """Train as `fit` does, yielding after each sweep; `topics_` and `state_` are then current.
         Training continues from `state`, of an earlier run on the same data with the same settings,
-        to the same bits as an uninterrupted run. The state changes in place.
+        to the same bits as an uninterrupted run. The state changes in place. `finish` then makes
+        the final topics of `fit`.
         """
         del y
         self.resume(X, state)
