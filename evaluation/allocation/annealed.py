@@ -20,7 +20,7 @@ the reciprocal of the probability (Grosse, Ghahramani & Adams 2015): a stochasti
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -31,18 +31,17 @@ from evaluation.allocation.simulate import draw
 from evaluation.arrays import Floats, Ints32
 from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
 from models.allocation.annealing.mode import Mode, distinct, fitted_to
-from models.allocation.annealing.path import N_FIRST, follow
+from models.allocation.annealing.path import N_FIRST, follow, slowed
 from models.allocation.annealing.population import (
     Path,
-    Population,
     anneal_back,
-    log_mean_weight,
     new_population,
     population_bytes,
 )
 from models.allocation.annealing.posterior import Posterior
-from models.allocation.annealing.relabelling import Relabelling
+from models.allocation.annealing.relabelling import RULES, Relabelling
 from models.allocation.annealing.searches import (
+    EVEN,
     LONG,
     RESAMPLE_BELOW,
     SLOW,
@@ -107,7 +106,8 @@ def annealed(
     `n_modes` modes that searches find. If the searches agree, runs start from the prior's mean and
     take twice as many steps; where modes are too many to be listed, eight times as many, with
     twice the particles. A run takes `n_particles` from the best mode, and fewer from the others, in
-    proportion to their probabilities.
+    proportion to their probabilities. Where pilots of the best mode vary by a nat or more, it takes
+    eight times as many steps from the best `n_particles` modes.
 
     `on_progress` is called with the steps taken since its last call, by any search or run. Raises
     TableMemoryError if the particles take more than `max_memory` bytes, or hidden indices have too
@@ -215,6 +215,24 @@ class _Found(NamedTuple):
     n_found: int  # Lines of searches that found the best mode; 0 from the prior's mean
 
 
+class _Chains(NamedTuple):
+    """Chains of a run from one start, at the end of its path."""
+
+    log_start: float  # Log of the estimate but for the mean of the weights at the end
+    log_weight: Floats  # (n_particles,), at the end, without labels
+    log_labels: Floats  # (n_particles, n_rules), log weight of mode and labels by each of `RULES`
+    founder: Ints32  # (n_particles,), initial particle that each descends from
+
+    def weighed(self, rule: int) -> Floats:
+        """Return the logs of the weights (n_particles,) by rules for labels."""
+        weighed: Floats = self.log_weight + self.log_labels[:, rule]
+        return weighed
+
+    def log_mean(self, rule: int) -> float:
+        """Return the log of the estimate by rules for labels."""
+        return self.log_start + log_mean_of(self.weighed(rule)).log_mean
+
+
 @dataclass(frozen=True, eq=False)
 class _Runs:
     """Posterior, where runs begin, and their settings."""
@@ -272,30 +290,29 @@ class _Runs:
         repeats, variances = np.zeros((2, self.n_repeats))
         effective = np.zeros((self.n_repeats, len(times)))
         n_ancestors = np.zeros((self.n_repeats, len(times)), dtype=np.int64)
+        runs: list[list[_Chains]] = [[] for _ in range(self.n_repeats)]
         ends = [np.zeros(0, dtype=np.int32)] * self.n_repeats
 
         def work(first: int, last: int) -> None:
             for repeat in range(first, last):
-                rng = np.random.default_rng([self.seed, repeat])
-                logs, of_founders, particles = [], [], []
+                rng, total = np.random.default_rng([self.seed, repeat]), -np.inf
                 for mode in range(len(self.starts)):
-                    population, record, log = self._run(mode, rng, on_progress)
-                    logs.append(log)
-                    of_founders.append(
-                        genealogy_variance(population.log_weight, population.founder)
-                    )
-                    weights = np.exp(population.log_weight - population.log_weight.max())
-                    end = int(rng.choice(len(weights), p=weights / weights.sum()))
-                    particles.append(population.values[end].copy())
+                    chains, end, record = self._run(mode, rng, on_progress)
+                    runs[repeat].append(chains)
+                    log = chains.log_mean(self._rule)
+                    total = np.logaddexp(total, log)
                     if mode == 0:
                         effective[repeat], n_ancestors[repeat] = record[times - 1].T
-                repeats[repeat] = log_mean_of(np.array(logs)).log_mean
-                share = np.exp(logs - repeats[repeat]) / len(logs)
-                variances[repeat] = (share**2 * of_founders).sum()
-                chosen = 0 if len(logs) == 1 else int(rng.choice(len(logs), p=share / share.sum()))
-                ends[repeat] = particles[chosen]
+                    if mode == 0 or rng.random() < math.exp(log - total):
+                        ends[repeat] = end
 
         for_blocks(work, self.n_repeats, 1, self.n_threads)
+        for repeat, (run, rule) in enumerate(zip(runs, self._rules(runs), strict=True)):
+            logs = np.array([chains.log_mean(rule) for chains in run])
+            repeats[repeat] = log_mean_of(logs).log_mean
+            share = np.exp(logs - repeats[repeat]) / len(logs)
+            of_founders = [genealogy_variance(each.weighed(rule), each.founder) for each in run]
+            variances[repeat] = (share**2 * of_founders).sum()
         path = ParticlePath(times, effective, n_ancestors)
         n_tokens = self.posterior.plan.observed.n_tokens
         estimate = MarginalEstimate.of_repeats(
@@ -311,18 +328,42 @@ class _Runs:
 
     def _run(
         self, mode: int, rng: np.random.Generator, on_progress: Callable[[int], object]
-    ) -> tuple[Population, Floats, float]:
-        """Return the particles at the end of a path, the record of their sizes, and the log of the
-        estimate.
+    ) -> tuple[_Chains, Ints32, Floats]:
+        """Return the chains at the end of a path, the values of one of them, drawn by weight, and
+        the record of their sizes.
         """
         path, constant, n_particles = self.starts[mode]
-        urn, moves = self.posterior.urn, self.posterior.moves
-        population = new_population(urn, moves, n_particles)
+        population = new_population(self.posterior.urn, self.posterior.moves, n_particles)
+        moves = self.posterior.moves
         log, record = follow(moves, population, path, RESAMPLE_BELOW, rng, on_progress)
+        log_labels = np.zeros((n_particles, 1))
         if self.labels is not None:
-            for p, values in enumerate(population.values):
-                population.log_weight[p] += self.labels.log_weight(values, mode, rng)
-        return population, record, constant + (log + log_mean_weight(population))
+            labels = self.labels
+            log_labels = np.array(
+                [labels.log_weights(each, mode, rng) for each in population.values]
+            )
+        log_weight, founder = population.log_weight, population.founder
+        chains = _Chains(constant + log, log_weight, log_labels, founder)
+        logs = chains.weighed(self._rule)
+        weights = np.exp(logs - logs.max())
+        end = population.values[int(rng.choice(n_particles, p=weights / weights.sum()))].copy()
+        return chains, end, record
+
+    @property
+    def _rule(self) -> int:
+        """Number of the rules for labels that fit the pilots best."""
+        return 0 if self.labels is None else RULES.index(self.labels.rules)
+
+    def _rules(self, runs: Sequence[Sequence[_Chains]]) -> list[int]:
+        """Return the number of the rules for labels of each run: those that fit the chains of all
+        others best, so that each run is unbiased; of a single one those that fit the pilots.
+        """
+        if self.labels is None:
+            return [0] * len(runs)
+        if len(runs) == 1:
+            return [self._rule]
+        of_runs = [sum(chains.log_labels.sum(axis=0) for chains in run) for run in runs]
+        return [int(np.argmax(sum(of_runs) - of_run)) for of_run in of_runs]
 
     def back(self, allocations: list[Ints32]) -> Floats:
         """Return the logs of the weights of chains that go back from these joint values."""
@@ -350,14 +391,19 @@ def _at_modes(searches: Searches, n_particles: int) -> _Found | None:
     modes, n_found = searches.modes()
     rng = np.random.default_rng([searches.seed, 0, KEPT])
     modes, labels = distinct(searches.posterior, modes, rng)
-    labels = fitted_to(labels, modes, rng)
     if searches.has_more_than(modes):
         return None
-    starts = [
-        _Start(mode.pilot.path, mode.constant, _n_particles_of(mode, modes[0], n_particles))
-        for mode in modes
-    ]
-    return _Found(starts, labels, n_found)
+    if modes[0].spread < EVEN:
+        starts = [
+            _Start(mode.pilot.path, mode.constant, _n_particles_of(mode, modes[0], n_particles))
+            for mode in modes
+        ]
+        return _Found(starts, fitted_to(labels, modes, rng), n_found)
+    modes, labels = distinct(searches.posterior, modes, rng, n_particles)
+    n_each = max(1, n_particles * LONG_PARTICLES // len(modes))
+    paths = [slowed(mode.pilot.path, round(LONG)) for mode in modes]
+    starts = [_Start(path, mode.constant, n_each) for path, mode in zip(paths, modes, strict=True)]
+    return _Found(starts, fitted_to(labels, modes, rng), n_found)
 
 
 def _n_particles_of(mode: Mode, best: Mode, n_particles: int) -> int:

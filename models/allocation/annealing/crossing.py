@@ -36,12 +36,18 @@ MIN_STEPS = 20  # Steps of either, at least
 CROSSING = 9  # Stream of random numbers
 
 
+def n_coarse(n_steps: int) -> int:
+    """Return the steps by which a mode is estimated meanwhile, of paths of `n_steps` steps."""
+    return max(MIN_STEPS, round(COARSE * n_steps))
+
+
 @dataclass(frozen=True, eq=False)
 class Crossing:
     """Lines of modes that are crossed, with paths of about `n_steps` steps."""
 
     posterior: Posterior
     n_steps: int
+    averaged: float  # Share of the sweeps of a path over which a mode's counts are averaged
     seed: int
     n_threads: int
 
@@ -74,7 +80,7 @@ class Crossing:
 
     def _modes_at(self, ends: Sequence[Ints32]) -> list[Mode]:
         def found(n: int) -> Mode:
-            return settled_mode(self.posterior, ends[n], self._n_coarse, self.seed, n)
+            return self._coarse(ends[n], n)
 
         return self._each_once(results_of(found, len(ends), self.n_threads))
 
@@ -90,14 +96,14 @@ class Crossing:
             rng = np.random.default_rng([self.seed, n, CROSSING, 1 + generation])
             first, second = (line[each] for each in rng.choice(len(line), 2, replace=False))
             mean = self._crossed(first, second, rng) if n < n_crossed else self._emptied(first, rng)
-            end, stream = self._annealed(mean, rng), int(rng.integers(1 << 62))
-            return settled_mode(self.posterior, end, self._n_coarse, self.seed, stream)
+            return self._coarse(self._annealed(mean, rng), int(rng.integers(1 << 62)))
 
         return results_of(child, n_crossed + (n_crossed + 1) // 2, self.n_threads)
 
-    @property
-    def _n_coarse(self) -> int:
-        return max(MIN_STEPS, round(COARSE * self.n_steps))
+    def _coarse(self, end: Ints32, stream: int) -> Mode:
+        """Return the mode of a chain with these joint values (n_tokens,), by a coarse estimate."""
+        n_steps = n_coarse(self.n_steps)
+        return settled_mode(self.posterior, end, n_steps, self.averaged, self.seed, stream)
 
     def _crossed(self, first: Mode, second: Mode, rng: np.random.Generator) -> Floats:
         """Return counts (n_state,) of tokens in clusters of both modes."""

@@ -6,6 +6,7 @@ once.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +16,8 @@ from models.allocation.annealing.posterior import Posterior
 from models.allocation.annealing.relabelling import Relabelling
 from models.arrays import Floats, Ints32
 
-SETTLED = 1.0  # Sweeps in which a chain settles, in units of the steps of a path
-AVERAGED = 0.1  # Sweeps over which counts are averaged then, in the same units
+SETTLED = 0.1  # Sweeps in which a chain settles, in units of the steps of a path
+AVERAGED = (0.01, 0.1)  # Sweeps over which counts are averaged then, in the same units: few, many
 MAX_KEPT = 16  # Modes that runs start from, at most
 WITHIN = 8.0  # nats: modes that are further below the best one are left out
 SAME = 0.05  # Two modes are the same if one's chains belong to the other with this probability
@@ -32,6 +33,7 @@ class Mode:
     pilot: Pilot
     constant: float  # Log-probability of the data where the path begins
     log_marginal: float  # by the pilot, of this mode under all labels
+    spread: float  # Standard deviation of the logs of the pilot's estimates, in nats
 
     @property
     def rank_key(self) -> float:
@@ -40,17 +42,35 @@ class Mode:
 
 
 def settled_mode(
-    posterior: Posterior, values: Ints32, n_steps: int, seed: int, stream: int
+    posterior: Posterior, values: Ints32, n_steps: int, averaged: float, seed: int, stream: int
 ) -> Mode:
     """Return the mode of a chain that begins at the joint values (n_tokens,), by a path of about
-    `n_steps` steps. Random numbers are those of `stream`.
+    `n_steps` steps. Counts are averaged over the share `averaged` of as many sweeps. Random numbers
+    are those of `stream`.
     """
     rng = np.random.default_rng([seed, stream, SETTLING])
     chain = posterior.chain_at(values)
-    for share in (SETTLED, AVERAGED):
+    for share in (SETTLED, averaged):
         n_sweeps = max(1, round(share * n_steps))
         mean = expected_counts(posterior.moves, chain, 0, n_sweeps, rng)
     return mode_with(posterior, chain.values[0], mean, n_steps, seed, stream)
+
+
+def steadier_average(
+    posterior: Posterior, ends: Sequence[Ints32], n_steps: int, seed: int
+) -> float:
+    """Return that of the shares `AVERAGED` by which modes of chains with these joint values have
+    pilots that vary less.
+
+    With few pseudo-counts an average over many sweeps has entries that few allocations have
+    together: all of them are open at first, and have to be closed one by one. With many
+    pseudo-counts the counts of one allocation say less than an average.
+    """
+    spreads = [
+        np.mean([settled_mode(posterior, end, n_steps, share, seed, 0).spread for end in ends])
+        for share in AVERAGED
+    ]
+    return AVERAGED[int(np.argmin(spreads))]
 
 
 def mode_with(
@@ -62,9 +82,10 @@ def mode_with(
     constant = posterior.log_at_mean(mean)
     labels = Relabelling.of(posterior.plan, urn, [mean])
     labels = labels.fitted([(0, values) for values in pilot.values], rng)
-    logs = [labels.log_weight(values, 0, rng) for values in pilot.values]
-    level = float(np.logaddexp.reduce(pilot.log_weight + logs)) - math.log(N_CHAINS)
-    return Mode(end, mean, pilot, constant, constant + level)
+    labelled = [labels.log_weight(values, 0, rng) for values in pilot.values]
+    logs = pilot.log_weight + labelled
+    level = float(np.logaddexp.reduce(logs)) - math.log(N_CHAINS)
+    return Mode(end, mean, pilot, constant, constant + level, float(logs.std(ddof=1)))
 
 
 def distinct(

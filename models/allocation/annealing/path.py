@@ -147,6 +147,19 @@ def even_path(urn: Urn, mean: Floats, n_steps: int) -> Path:
     return Path(_reinforcements(edges, np.array([n_steps]), scale), mean, urn.alpha)
 
 
+def slowed(path: Path, factor: int) -> Path:
+    """Return a path from a mode with `factor` steps in the place of each, but for the first and the
+    last: even in the log odds of the reinforcement.
+    """
+    inner = path.reinforcement[1:-1]
+    if len(inner) == 0:
+        return path
+    x = np.log(inner) - np.log1p(-inner)
+    finer = np.interp(np.arange((len(x) - 1) * factor + 1) / factor, np.arange(len(x)), x)
+    reinforcement = np.concatenate([[0.0], _of_log_odds(finer), [1.0]])
+    return path._replace(reinforcement=reinforcement)
+
+
 class _Scale(NamedTuple):
     """Scale on which steps are even."""
 

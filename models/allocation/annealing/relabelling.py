@@ -16,7 +16,7 @@ order. Their *fit* to a label is the sum of the logs of the shares that it has o
 at the mode. Labels that are left have probabilities in proportion to exp(fit / temperature), but
 with a probability that falls with the tokens of the group, any of them: small groups dissolve and
 form again under labels of their own. The numbers of these rules are those by which the ends of
-pilot chains, whose modes and labels are known, are most probable.
+chains whose modes and labels are known, those of pilots or of other runs, are most probable.
 """
 
 import itertools
@@ -46,7 +46,9 @@ class Rules(NamedTuple):
 
 RULES = tuple(
     Rules(*each)
-    for each in itertools.product((3.0, 10.0, 30.0, 100.0), (0.001, 0.03, 0.2), (3.0, 30.0))
+    for each in itertools.product(
+        (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0), (0.001, 0.03, 0.2), (3.0, 30.0, 100.0, 200.0)
+    )
 )
 EVERY = Rules(*np.array(RULES).T[:, :, np.newaxis])
 COMMON = Rules(10.0, 0.001, 3.0)  # until they are fitted
@@ -86,10 +88,12 @@ class Relabelling:
 
     def fitted(self, ends: Sequence[tuple[int, Ints32]], rng: np.random.Generator) -> "Relabelling":
         """Return the distribution by which these modes and joint values are most probable."""
-        logs = np.zeros(len(RULES))
-        for mode, values in ends:
-            logs += self._log_weight(self._groups(values, rng), mode, EVERY)
-        return replace(self, rules=RULES[int(np.argmax(logs))])
+        logs = [self.log_weights(values, mode, rng) for mode, values in ends]
+        return replace(self, rules=RULES[int(np.argmax(np.sum(logs, axis=0)))])
+
+    def log_weights(self, values: Ints32, mode: int, rng: np.random.Generator) -> Floats:
+        """Return what `log_weight` does by each of `RULES`: (n_rules,)."""
+        return self._log_weight(self._groups(values, rng), mode, EVERY)
 
     def log_weight(self, values: Ints32, mode: int, rng: np.random.Generator) -> float:
         """Return log(M ∏ K! r(mode, identity | z)) of joint values (n_tokens,)."""

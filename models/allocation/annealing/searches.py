@@ -23,14 +23,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.allocation.annealing.crossing import CROSSING, N_LINES, Crossing
+from models.allocation.annealing.crossing import CROSSING, N_LINES, Crossing, n_coarse
 from models.allocation.annealing.mode import (
-    AVERAGED,
     MAX_KEPT,
     WITHIN,
     Mode,
     distinct,
     settled_mode,
+    steadier_average,
 )
 from models.allocation.annealing.path import N_CHAINS, N_FIRST, allocation_over, follow
 from models.allocation.annealing.population import (
@@ -57,8 +57,10 @@ FAR = 10.0  # nats: one long population decides if it is so far below modes, or 
 LONG_SHARE = 4  # Slow searches for each particle of a long population, which has at least two
 LOOSE = 2.0  # nats: coarse estimates of modes may be so much further below the best than `WITHIN`
 EVEN = 1.0  # nats: slow searches agree if their standard deviation is below it
+N_COMPARED = 4  # Slow chains by whose modes it is decided over how many sweeps to average
 FEWEST = 4  # Slow searches, at least, for a standard deviation that tells whether they agree
-MOST_AVERAGED = 100  # Sweeps, at most, over which an allocation is summed
+SUMMED = 0.1  # Sweeps over which an allocation is summed, in the same units
+MOST_SUMMED = 100  # Such sweeps, at most
 RESAMPLE_BELOW = 0.5  # Effective share of a population's particles below which it is resampled
 SEARCH, LONGER, AVERAGING = 4, 8, 10  # Streams of random numbers
 
@@ -98,7 +100,12 @@ class Searches:
 
     @cached_property
     def _crossing(self) -> Crossing:
-        return Crossing(self.posterior, self.n_sweeps, self.seed, self.n_threads)
+        return Crossing(self.posterior, self.n_sweeps, self._averaged, self.seed, self.n_threads)
+
+    @cached_property
+    def _averaged(self) -> float:
+        ends, n_steps = self.slow.best(N_COMPARED), n_coarse(self.n_sweeps)
+        return steadier_average(self.posterior, ends, n_steps, self.seed)
 
     @cached_property
     def _lines(self) -> list[list[Mode]]:
@@ -158,7 +165,8 @@ class Searches:
         wanted = best + [mode for mode in of_lines if mode not in best]
 
         def found(n: int) -> Mode:
-            return settled_mode(self.posterior, wanted[n].end, self.n_sweeps, self.seed, n)
+            end = wanted[n].end
+            return settled_mode(self.posterior, end, self.n_sweeps, self._averaged, self.seed, n)
 
         modes = results_of(found, len(wanted), self.n_threads)
         again = dict(zip(map(id, wanted), modes, strict=True))
@@ -219,7 +227,7 @@ def best_allocation(
     else:
         best = searches.modes()[0][0]
         level, end = best.log_marginal, best.end
-    n_averaged = min(MOST_AVERAGED, max(1, round(AVERAGED * n_sweeps)))
+    n_averaged = min(MOST_SUMMED, max(1, round(SUMMED * n_sweeps)))
     rng = np.random.default_rng([seed, 0, AVERAGING])
     chain = posterior.chain_at(end)
     return allocation_over(plan, posterior.moves, chain, n_averaged, rng), n_averaged, level
@@ -258,7 +266,7 @@ def _most_entries(plan: InferencePlan) -> int:
     """Return the most entries that an allocation, summed over sweeps, can have."""
     sizes, n_tokens = plan.model.cardinalities, plan.observed.n_tokens
     n_joint = max((math.prod(sizes[name] for name in each) for each in plan.unknown), default=1)
-    return min(len(plan.observed.counts) * n_joint, n_tokens * MOST_AVERAGED)
+    return min(len(plan.observed.counts) * n_joint, n_tokens * MOST_SUMMED)
 
 
 def kept_bytes(plan: InferencePlan, n_modes: int) -> int:

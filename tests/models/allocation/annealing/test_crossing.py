@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from models.allocation.annealing.crossing import Crossing
-from models.allocation.annealing.mode import mode_with
-from models.allocation.annealing.path import even_path
+from models.allocation.annealing.mode import AVERAGED, mode_with
+from models.allocation.annealing.path import even_path, mode_path, slowed
 from models.allocation.annealing.posterior import Posterior
 from models.allocation.annealing.urn import count_some
 from models.allocation.cell_counts import CellCounts
@@ -15,7 +15,7 @@ FOUR_BLOCKS = np.kron(np.eye(4, dtype=int), np.full((3, 3), 8))
 
 def crossing_of(model, X, n_threads=1, n_steps=100):
     posterior = Posterior.of(plan_of(model, CellCounts.of(X, model)))
-    return Crossing(posterior, n_steps, 0, n_threads)
+    return Crossing(posterior, n_steps, AVERAGED[0], 0, n_threads)
 
 
 def values_of(X, block_values):
@@ -145,6 +145,21 @@ def test_a_path_from_no_counts_is_a_single_step(crossing):
     assert path.reinforcement[-1] == 1.0
     assert (np.diff(path.reinforcement) > 0).all()
     assert 45 <= len(path.reinforcement) <= 53
+
+
+def test_a_slower_path_passes_the_same_reinforcements(crossing):
+    posterior = crossing.posterior
+    mean = posterior.chain_at(values_of(FOUR_BLOCKS, (0, 1, 2, 3))).counts[0]
+    rng = np.random.default_rng(0)
+    path = mode_path(posterior.urn, posterior.moves, mean, 40, rng).path
+    slower = slowed(path, 8)
+    assert slower.reinforcement[1:-1:8] == pytest.approx(path.reinforcement[1:-1], rel=1e-12)
+    assert list(slower.reinforcement[[0, -1]]) == [0.0, 1.0]
+    assert (np.diff(slower.reinforcement) > 0).all()
+    log_odds = np.log(slower.reinforcement[1:25]) - np.log1p(-slower.reinforcement[1:25])
+    assert np.diff(log_odds[:9]) == pytest.approx(np.full(8, np.diff(log_odds[:9]).mean()))
+    at_once = even_path(posterior.urn, 0 * mean, 40)
+    assert list(slowed(at_once, 8).reinforcement) == [0.0, 1.0]
 
 
 def test_where_the_prior_has_zeros_paths_are_the_same(crossing):

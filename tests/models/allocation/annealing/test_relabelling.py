@@ -1,10 +1,11 @@
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from models.allocation.annealing.relabelling import Relabelling, exchangeable_classes
+from models.allocation.annealing.relabelling import RULES, Relabelling, exchangeable_classes
 from models.allocation.annealing.urn import count, log_probability, urn_of
 from models.allocation.cell_counts import CellCounts
 from models.allocation.inference_plan import plan_of
@@ -68,6 +69,18 @@ def test_probabilities_of_all_modes_and_labels_have_the_sum_1(name):
     assert len(weights) == n_copies
     assert sum(weights) / n_copies == pytest.approx(1.0, rel=1e-12)
     assert max(weights) / min(weights) > 1.2
+
+
+@WHERE
+def test_weights_by_each_of_the_rules_are_those_by_one_rule(name):
+    _, labels, values = laid_down(name)
+    found = labels.log_weights(values, 1, np.random.default_rng(0))
+    one_by_one = [
+        replace(labels, rules=rules).log_weight(values, 1, np.random.default_rng(0))
+        for rules in RULES
+    ]
+    assert found == pytest.approx(one_by_one, rel=1e-12)
+    assert labels.fitted([(1, values)], np.random.default_rng(0)).rules == RULES[found.argmax()]
 
 
 @WHERE

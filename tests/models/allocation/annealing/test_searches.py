@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 
 from evaluation import bracket_marginal, log_marginal
-from evaluation.allocation.annealed import LONG_PARTICLES, N_PARTICLES, check_annealing_memory
+from evaluation.allocation.annealed import (
+    LONG_PARTICLES,
+    N_PARTICLES,
+    _Chains,
+    _Runs,
+    check_annealing_memory,
+)
 from evaluation.allocation.exact import exact
 from evaluation.allocation.simulate import draw
 from models.allocation.annealing import crossing, searches
@@ -106,6 +112,46 @@ def test_a_sum_over_several_modes_is_unbiased(monkeypatch, n_particles, n_repeat
     assert abs(back.mean() - 1) < 0.1  # ends of forward runs are nearly draws of the posterior
     if n_particles > 1:
         assert found.lower.genealogy_error == pytest.approx(found.lower.standard_error, rel=0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("even", [0.0, np.inf], ids=["long", "as long as searches say"])
+def test_runs_from_modes_are_unbiased_however_long(monkeypatch, even):
+    monkeypatch.setattr(searches, "EVEN", 0.0)
+    monkeypatch.setattr("evaluation.allocation.annealed.EVEN", even)
+    monkeypatch.setattr(Searches, "long", lambda _, _n: -np.inf)
+    model, X = (
+        AllocationModel.nmf(3, 4, 3, 0.05),
+        np.array([[2, 1, 1, 0], [0, 3, 1, 2], [1, 0, 1, 1]]),
+    )
+    settings = {"n_sweeps": 120, "n_modes": 6, "random_state": 1, "n_particles": 2}
+    found = log_marginal(model, X, "annealed", n_repeats=400, **settings)
+    ratio = np.exp(found.repeats - exact(model, CellCounts.of(X, model)).log_marginal)
+    assert abs(ratio.mean() - 1) < 2.58 * ratio.std(ddof=1) / 20
+    assert ratio.std() < 2.0
+    n_steps = 120 * searches.LONG if even == 0.0 else 120
+    assert found.path.tokens[-1] == pytest.approx(n_steps, rel=0.2)
+
+
+def test_the_rules_for_labels_of_a_run_are_those_that_fit_all_others():
+    by_rule = np.array([[0.0, 5.0, 4.0], [0.0, 1.0, 2.0], [9.0, 0.0, 0.0]])
+    runs = [[_Chains(0.0, np.zeros(1), each[np.newaxis], np.zeros(1))] for each in by_rule]
+    runs[0][0] = runs[0][0]._replace(log_labels=np.tile(by_rule[0] / 2, (2, 1)))  # of two chains
+    labelled = SimpleNamespace(labels=SimpleNamespace(), _rule=7)
+    assert _Runs._rules(labelled, runs) == [0, 0, 1]
+    assert _Runs._rules(labelled, runs[:1]) == [7]
+    assert _Runs._rules(SimpleNamespace(labels=None), runs) == [0, 0, 0]
+
+
+@pytest.mark.parametrize("a", [0.001, 200.0])
+def test_counts_are_averaged_over_as_many_sweeps_as_make_pilots_vary_less(monkeypatch, a):
+    X, _ = draw(AllocationModel.nmf(12, 12, 4, 20.0), 400, np.random.default_rng(0))
+    found = searched(AllocationModel.nmf(12, 12, 4, a), X, 4, n_sweeps=400)
+    ends, spreads = found.slow.best(searches.N_COMPARED), []
+    for share in mode_module.AVERAGED:
+        modes = [mode_module.settled_mode(found.posterior, e, 24, share, 1, 0) for e in ends]
+        spreads.append(np.mean([mode.spread for mode in modes]))
+    assert found._averaged == mode_module.AVERAGED[int(np.argmin(spreads))]
 
 
 def test_runs_from_modes_agree_where_those_from_the_prior_do_not():
