@@ -143,7 +143,7 @@ def test_the_genealogy_tells_the_error_that_repeats_show():
     one, two = (annealed(model, observed, n_repeats=n, n_modes=0, **settings) for n in (1, 2))
     assert one.repeats[0] == two.repeats[0]
     assert np.isnan(
-        annealed(model, observed, n_repeats=1, n_particles=1, n_sweeps=12).standard_error
+        annealed(model, observed, n_repeats=1, n_particles=1, n_sweeps=12, n_modes=0).standard_error
     )
 
 
