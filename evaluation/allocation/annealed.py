@@ -30,10 +30,11 @@ from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePa
 from evaluation.allocation.simulate import draw
 from evaluation.arrays import Floats, Ints32
 from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
-from models.allocation.annealing.mode import Mode, distinct, fitted_to
+from models.allocation.annealing.mode import MAX_KEPT, Mode, distinct, fitted_to
 from models.allocation.annealing.path import N_FIRST, follow, slowed
 from models.allocation.annealing.population import (
     Path,
+    Population,
     anneal_back,
     new_population,
     population_bytes,
@@ -106,8 +107,9 @@ def annealed(
     `n_modes` modes that searches find. If the searches agree, runs start from the prior's mean and
     take twice as many steps; where modes are too many to be listed, eight times as many, with
     twice the particles. A run takes `n_particles` from the best mode, and fewer from the others, in
-    proportion to their probabilities. Where pilots of the best mode vary by a nat or more, it takes
-    eight times as many steps from the best `n_particles` modes.
+    proportion to their probabilities; but where pilots of the best mode vary by a nat or more, it
+    takes eight times as many steps, and twice the particles, divided evenly among the best
+    `n_particles` modes.
 
     `on_progress` is called with the steps taken since its last call, by any search or run. Raises
     TableMemoryError if the particles take more than `max_memory` bytes, or hidden indices have too
@@ -177,6 +179,9 @@ def check_annealing_memory(
     searches = searches_bytes(plan, n_modes, n_threads)
     needed = max(runs, population_bytes(plan, N_FIRST), searches)  # of paths, made before
     needed += labels_bytes(plan, n_modes, n_threads)
+    if n_modes:
+        needed += n_threads * 32 * len(RULES) * n_most  # labels of a run's particles, by each rule
+        needed += n_repeats * 24 * len(RULES) * MAX_KEPT
     needed += n_repeats * (16 * N_TIMES + 4 * plan.observed.n_tokens)
     of_long = f", {n_most:,} where modes are many," if n_modes else ""
     if needed > max_memory:
@@ -215,22 +220,26 @@ class _Found(NamedTuple):
     n_found: int  # Lines of searches that found the best mode; 0 from the prior's mean
 
 
-class _Chains(NamedTuple):
-    """Chains of a run from one start, at the end of its path."""
+class _Ends(NamedTuple):
+    """Ends of the chains of a run from one start, by each of `RULES` for labels, or without."""
 
-    log_start: float  # Log of the estimate but for the mean of the weights at the end
-    log_weight: Floats  # (n_particles,), at the end, without labels
-    log_labels: Floats  # (n_particles, n_rules), log weight of mode and labels by each of `RULES`
-    founder: Ints32  # (n_particles,), initial particle that each descends from
+    log_mean: Floats  # (n_rules,), log of the estimate
+    variance: Floats  # (n_rules,), its relative variance, from the genealogy
+    fits: Floats  # (n_rules,), log-probability of modes and labels
 
-    def weighed(self, rule: int) -> Floats:
-        """Return the logs of the weights (n_particles,) by rules for labels."""
-        weighed: Floats = self.log_weight + self.log_labels[:, rule]
-        return weighed
+    @classmethod
+    def of(cls, constant: float, log: float, log_labels: Floats, population: Population) -> "_Ends":
+        """Return the ends of chains with `log_labels` (n_particles, n_rules), weights of labels.
 
-    def log_mean(self, rule: int) -> float:
-        """Return the log of the estimate by rules for labels."""
-        return self.log_start + log_mean_of(self.weighed(rule)).log_mean
+        Where they began the data have the log-probability `constant`; `log` is what `follow` says.
+        """
+        logs = population.log_weight[:, np.newaxis] + log_labels
+        founder = population.founder
+        return cls(
+            np.array([constant + (log + log_mean_of(each).log_mean) for each in logs.T]),
+            np.array([genealogy_variance(each, founder) for each in logs.T]),
+            log_labels.sum(axis=0),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,16 +299,16 @@ class _Runs:
         repeats, variances = np.zeros((2, self.n_repeats))
         effective = np.zeros((self.n_repeats, len(times)))
         n_ancestors = np.zeros((self.n_repeats, len(times)), dtype=np.int64)
-        runs: list[list[_Chains]] = [[] for _ in range(self.n_repeats)]
+        runs: list[list[_Ends]] = [[] for _ in range(self.n_repeats)]
         ends = [np.zeros(0, dtype=np.int32)] * self.n_repeats
 
         def work(first: int, last: int) -> None:
             for repeat in range(first, last):
                 rng, total = np.random.default_rng([self.seed, repeat]), -np.inf
                 for mode in range(len(self.starts)):
-                    chains, end, record = self._run(mode, rng, on_progress)
-                    runs[repeat].append(chains)
-                    log = chains.log_mean(self._rule)
+                    found, end, record = self._run(mode, rng, on_progress)
+                    runs[repeat].append(found)
+                    log = found.log_mean[self._rule]
                     total = np.logaddexp(total, log)
                     if mode == 0:
                         effective[repeat], n_ancestors[repeat] = record[times - 1].T
@@ -308,11 +317,10 @@ class _Runs:
 
         for_blocks(work, self.n_repeats, 1, self.n_threads)
         for repeat, (run, rule) in enumerate(zip(runs, self._rules(runs), strict=True)):
-            logs = np.array([chains.log_mean(rule) for chains in run])
+            logs = np.array([found.log_mean[rule] for found in run])
             repeats[repeat] = log_mean_of(logs).log_mean
             share = np.exp(logs - repeats[repeat]) / len(logs)
-            of_founders = [genealogy_variance(each.weighed(rule), each.founder) for each in run]
-            variances[repeat] = (share**2 * of_founders).sum()
+            variances[repeat] = (share**2 * [found.variance[rule] for found in run]).sum()
         path = ParticlePath(times, effective, n_ancestors)
         n_tokens = self.posterior.plan.observed.n_tokens
         estimate = MarginalEstimate.of_repeats(
@@ -328,42 +336,37 @@ class _Runs:
 
     def _run(
         self, mode: int, rng: np.random.Generator, on_progress: Callable[[int], object]
-    ) -> tuple[_Chains, Ints32, Floats]:
-        """Return the chains at the end of a path, the values of one of them, drawn by weight, and
-        the record of their sizes.
+    ) -> tuple[_Ends, Ints32, Floats]:
+        """Return the ends of the chains, the values of one of them, drawn by weight, and the record
+        of their sizes.
         """
         path, constant, n_particles = self.starts[mode]
-        population = new_population(self.posterior.urn, self.posterior.moves, n_particles)
-        moves = self.posterior.moves
+        moves, labels = self.posterior.moves, self.labels
+        population = new_population(self.posterior.urn, moves, n_particles)
         log, record = follow(moves, population, path, RESAMPLE_BELOW, rng, on_progress)
         log_labels = np.zeros((n_particles, 1))
-        if self.labels is not None:
-            labels = self.labels
-            log_labels = np.array(
-                [labels.log_weights(each, mode, rng) for each in population.values]
-            )
-        log_weight, founder = population.log_weight, population.founder
-        chains = _Chains(constant + log, log_weight, log_labels, founder)
-        logs = chains.weighed(self._rule)
+        if labels is not None:
+            every = population.values
+            log_labels = np.array([labels.log_weights(values, mode, rng) for values in every])
+        logs = population.log_weight + log_labels[:, self._rule]
         weights = np.exp(logs - logs.max())
         end = population.values[int(rng.choice(n_particles, p=weights / weights.sum()))].copy()
-        return chains, end, record
+        return _Ends.of(constant, log, log_labels, population), end, record
 
     @property
     def _rule(self) -> int:
         """Number of the rules for labels that fit the pilots best."""
         return 0 if self.labels is None else RULES.index(self.labels.rules)
 
-    def _rules(self, runs: Sequence[Sequence[_Chains]]) -> list[int]:
-        """Return the number of the rules for labels of each run: those that fit the chains of all
-        others best, so that each run is unbiased; of a single one those that fit the pilots.
+    def _rules(self, runs: Sequence[Sequence[_Ends]]) -> list[int]:
+        """Return the number of the rules for labels of each run: those that fit the ends of pilots
+        and of all other runs best, but not its own, so that each run is unbiased.
         """
         if self.labels is None:
             return [0] * len(runs)
-        if len(runs) == 1:
-            return [self._rule]
-        of_runs = [sum(chains.log_labels.sum(axis=0) for chains in run) for run in runs]
-        return [int(np.argmax(sum(of_runs) - of_run)) for of_run in of_runs]
+        fits = [np.sum([found.fits for found in run], axis=0) for run in runs]
+        others = [fits[:n] + fits[n + 1 :] for n in range(len(runs))]
+        return [int(np.argmax(np.sum([self.labels.fits, *each], axis=0))) for each in others]
 
     def back(self, allocations: list[Ints32]) -> Floats:
         """Return the logs of the weights of chains that go back from these joint values."""
@@ -391,18 +394,19 @@ def _at_modes(searches: Searches, n_particles: int) -> _Found | None:
     modes, n_found = searches.modes()
     rng = np.random.default_rng([searches.seed, 0, KEPT])
     modes, labels = distinct(searches.posterior, modes, rng)
+    is_steady = modes[0].spread < EVEN
+    if not is_steady:
+        modes, labels = modes[:n_particles], labels.of_first(n_particles)
     if searches.has_more_than(modes):
         return None
-    if modes[0].spread < EVEN:
-        starts = [
-            _Start(mode.pilot.path, mode.constant, _n_particles_of(mode, modes[0], n_particles))
-            for mode in modes
-        ]
-        return _Found(starts, fitted_to(labels, modes, rng), n_found)
-    modes, labels = distinct(searches.posterior, modes, rng, n_particles)
-    n_each = max(1, n_particles * LONG_PARTICLES // len(modes))
-    paths = [slowed(mode.pilot.path, round(LONG)) for mode in modes]
-    starts = [_Start(path, mode.constant, n_each) for path, mode in zip(paths, modes, strict=True)]
+    paths = [mode.pilot.path for mode in modes]
+    if is_steady:
+        sizes = [_n_particles_of(mode, modes[0], n_particles) for mode in modes]
+    else:
+        paths = [slowed(path, round(LONG)) for path in paths]
+        sizes = [max(1, n_particles * LONG_PARTICLES // len(modes))] * len(modes)
+    constants = [mode.constant for mode in modes]
+    starts = [_Start(*each) for each in zip(paths, constants, sizes, strict=True)]
     return _Found(starts, fitted_to(labels, modes, rng), n_found)
 
 

@@ -17,8 +17,12 @@ from models.allocation.annealing.relabelling import Relabelling
 from models.arrays import Floats, Ints32
 
 SETTLED = 0.1  # Sweeps in which a chain settles, in units of the steps of a path
-AVERAGED = (0.01, 0.1)  # Sweeps over which counts are averaged then, in the same units: few, many
+AVERAGED = FEW, MANY = (
+    0.01,
+    0.1,
+)  # Sweeps over which counts are averaged then, in the same units: few, many
 MAX_KEPT = 16  # Modes that runs start from, at most
+LEAST = {FEW: 1, MANY: 6}  # Sweeps over which they are averaged at least
 WITHIN = 8.0  # nats: modes that are further below the best one are left out
 SAME = 0.05  # Two modes are the same if one's chains belong to the other with this probability
 PILOT, SETTLING = 1, 6  # Streams of random numbers
@@ -50,9 +54,9 @@ def settled_mode(
     """
     rng = np.random.default_rng([seed, stream, SETTLING])
     chain = posterior.chain_at(values)
-    for share in (SETTLED, averaged):
-        n_sweeps = max(1, round(share * n_steps))
-        mean = expected_counts(posterior.moves, chain, 0, n_sweeps, rng)
+    expected_counts(posterior.moves, chain, 0, max(1, round(SETTLED * n_steps)), rng)
+    n_averaged = max(LEAST[averaged], round(averaged * n_steps))
+    mean = expected_counts(posterior.moves, chain, 0, n_averaged, rng)
     return mode_with(posterior, chain.values[0], mean, n_steps, seed, stream)
 
 

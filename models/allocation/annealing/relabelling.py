@@ -16,7 +16,7 @@ order. Their *fit* to a label is the sum of the logs of the shares that it has o
 at the mode. Labels that are left have probabilities in proportion to exp(fit / temperature), but
 with a probability that falls with the tokens of the group, any of them: small groups dissolve and
 form again under labels of their own. The numbers of these rules are those by which the ends of
-chains whose modes and labels are known, those of pilots or of other runs, are most probable.
+chains whose modes and labels are known, those of pilots and of other runs, are most probable.
 """
 
 import itertools
@@ -72,6 +72,7 @@ class Relabelling:
     fixed: tuple[str, ...]  # Other hidden indices
     log_shares: tuple[dict[str, Floats], ...]  # of each mode: (n_cells, n_values) of each index
     rules: Rules
+    fits: Floats  # (n_rules,), log-probability of what they were fitted to, by each of `RULES`
 
     @classmethod
     def of(cls, plan: InferencePlan, urn: Urn, means: Sequence[Floats]) -> "Relabelling":
@@ -80,7 +81,7 @@ class Relabelling:
         named = {name for names in classes for name in names}
         fixed = tuple(name for name in plan.model.hidden if name not in named)
         log_shares = tuple(_log_shares(plan, urn, mean) for mean in means)
-        return cls(plan, classes, fixed, log_shares, COMMON)
+        return cls(plan, classes, fixed, log_shares, COMMON, np.zeros(len(RULES)))
 
     def with_mode(self, urn: Urn, mean: Floats) -> "Relabelling":
         """Return the distribution with one mode more, the last."""
@@ -88,8 +89,12 @@ class Relabelling:
 
     def fitted(self, ends: Sequence[tuple[int, Ints32]], rng: np.random.Generator) -> "Relabelling":
         """Return the distribution by which these modes and joint values are most probable."""
-        logs = [self.log_weights(values, mode, rng) for mode, values in ends]
-        return replace(self, rules=RULES[int(np.argmax(np.sum(logs, axis=0)))])
+        fits = np.sum([self.log_weights(values, mode, rng) for mode, values in ends], axis=0)
+        return replace(self, rules=RULES[int(np.argmax(fits))], fits=fits)
+
+    def of_first(self, n_modes: int) -> "Relabelling":
+        """Return the distribution for the first `n_modes` modes alone."""
+        return replace(self, log_shares=self.log_shares[:n_modes])
 
     def log_weights(self, values: Ints32, mode: int, rng: np.random.Generator) -> Floats:
         """Return what `log_weight` does by each of `RULES`: (n_rules,)."""

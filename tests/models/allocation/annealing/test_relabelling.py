@@ -80,7 +80,9 @@ def test_weights_by_each_of_the_rules_are_those_by_one_rule(name):
         for rules in RULES
     ]
     assert found == pytest.approx(one_by_one, rel=1e-12)
-    assert labels.fitted([(1, values)], np.random.default_rng(0)).rules == RULES[found.argmax()]
+    fitted = labels.fitted([(1, values), (1, values)], np.random.default_rng(0))
+    assert fitted.rules == RULES[found.argmax()]
+    assert fitted.fits == pytest.approx(2 * found, rel=1e-12)
 
 
 @WHERE

@@ -8,7 +8,7 @@ from evaluation import bracket_marginal, log_marginal
 from evaluation.allocation.annealed import (
     LONG_PARTICLES,
     N_PARTICLES,
-    _Chains,
+    _Ends,
     _Runs,
     check_annealing_memory,
 )
@@ -133,13 +133,13 @@ def test_runs_from_modes_are_unbiased_however_long(monkeypatch, even):
     assert found.path.tokens[-1] == pytest.approx(n_steps, rel=0.2)
 
 
-def test_the_rules_for_labels_of_a_run_are_those_that_fit_all_others():
-    by_rule = np.array([[0.0, 5.0, 4.0], [0.0, 1.0, 2.0], [9.0, 0.0, 0.0]])
-    runs = [[_Chains(0.0, np.zeros(1), each[np.newaxis], np.zeros(1))] for each in by_rule]
-    runs[0][0] = runs[0][0]._replace(log_labels=np.tile(by_rule[0] / 2, (2, 1)))  # of two chains
-    labelled = SimpleNamespace(labels=SimpleNamespace(), _rule=7)
-    assert _Runs._rules(labelled, runs) == [0, 0, 1]
-    assert _Runs._rules(labelled, runs[:1]) == [7]
+def test_the_rules_for_labels_of_a_run_are_those_that_fit_pilots_and_all_others():
+    fits, none = np.array([[0.0, 5.0, 4.0], [0.0, 1.0, 2.0], [9.0, 0.0, 0.0]]), np.zeros(3)
+    runs = [[_Ends(none, none, each / 2), _Ends(none, none, each / 2)] for each in fits]
+    for of_pilots, wanted in ((none, [0, 0, 1]), (np.array([0.0, 0.0, 3.5]), [0, 0, 2])):
+        labelled = SimpleNamespace(labels=SimpleNamespace(fits=of_pilots))
+        assert _Runs._rules(labelled, runs) == wanted
+    assert _Runs._rules(labelled, runs[:1]) == [2]
     assert _Runs._rules(SimpleNamespace(labels=None), runs) == [0, 0, 0]
 
 
