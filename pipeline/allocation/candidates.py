@@ -282,7 +282,7 @@ def warn_of_long_work(
 
 def expected_seconds(candidate: Candidate, table: CountTable, settings: AllocateSettings) -> float:
     """Seconds for one score, within a factor of about three, or five where modes are too many to be
-    listed; 0 for exact ones.
+    listed or their pilots vary; 0 for exact ones.
     """
     n_threads = min(effective_n_jobs(settings.threads), settings.repeats)
     n_products = plan_of(candidate.model, table.counts).scratch_size
