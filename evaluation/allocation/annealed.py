@@ -107,9 +107,9 @@ def annealed(
     `n_modes` modes that searches find. If the searches agree, runs start from the prior's mean and
     take twice as many steps; where modes are too many to be listed, eight times as many, with
     twice the particles. A run takes `n_particles` from the best mode, and fewer from the others, in
-    proportion to their probabilities; but where pilots of the best mode vary by a nat or more, it
-    takes eight times as many steps, and twice the particles, divided evenly among the best
-    `n_particles` modes.
+    proportion to their probabilities; but where the pilot of the best mode says that runs will vary
+    by a nat or more, it takes eight times as many steps, and twice the particles, divided evenly
+    among the best `n_particles` modes.
 
     `on_progress` is called with the steps taken since its last call, by any search or run. Raises
     TableMemoryError if the particles take more than `max_memory` bytes, or hidden indices have too
@@ -394,7 +394,7 @@ def _at_modes(searches: Searches, n_particles: int) -> _Found | None:
     modes, n_found = searches.modes()
     rng = np.random.default_rng([searches.seed, 0, KEPT])
     modes, labels = distinct(searches.posterior, modes, rng)
-    is_steady = modes[0].spread < EVEN
+    is_steady = modes[0].run_spread < EVEN
     if not is_steady:
         modes, labels = modes[:n_particles], labels.of_first(n_particles)
     if searches.has_more_than(modes):

@@ -56,7 +56,7 @@ def log_marginal(
     n_particles, n_repeats : int
         Particles of each of the independent runs, whose spread is the standard error; for "vb"
         `n_repeats` starts. By default 1000 particles, 4 of "annealed", which takes twice those
-        given where modes are too many to be listed, or their pilots vary by a nat or more.
+        given where modes are too many to be listed, or their pilots vary by two nats or more.
     n_sweeps : int
         For "annealed": steps of a path from a mode, each a sweep of all tokens of each particle;
         twice or eight times as many from the prior's mean (`annealed`). Where runs are nats apart,

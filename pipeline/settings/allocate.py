@@ -84,7 +84,7 @@ class AllocateSettings:
     )
     chains: int = setting(
         4,
-        "chains of each run, resampled among each other; twice as many where modes are many or vary",
+        "chains of each run, resampled among each other; twice as many where modes are many",
         metavar="N",
         of=("annealed",),
     )

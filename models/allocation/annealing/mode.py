@@ -11,7 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.allocation.annealing.path import N_CHAINS, Pilot, expected_counts, mode_path
+from models.allocation.annealing.path import (
+    N_CHAINS,
+    PILOT_SHARE,
+    Pilot,
+    expected_counts,
+    mode_path,
+)
 from models.allocation.annealing.posterior import Posterior
 from models.allocation.annealing.relabelling import Relabelling
 from models.arrays import Floats, Ints32
@@ -38,6 +44,11 @@ class Mode:
     constant: float  # Log-probability of the data where the path begins
     log_marginal: float  # by the pilot, of this mode under all labels
     spread: float  # Standard deviation of the logs of the pilot's estimates, in nats
+
+    @property
+    def run_spread(self) -> float:
+        """Standard deviation that logs of runs will have: the variance falls as steps are more."""
+        return self.spread * math.sqrt(PILOT_SHARE)
 
     @property
     def rank_key(self) -> float:
