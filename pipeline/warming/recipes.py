@@ -25,7 +25,7 @@ from evaluation.allocation.log_marginal import MARGINAL_METHODS
 from evaluation.family import Scoring
 from evaluation.methods import SCORINGS, scoring_of
 from models.allocation.annealing.crossing import Crossing
-from models.allocation.annealing.mode import settled_mode
+from models.allocation.annealing.mode import FEW, settled_mode
 from models.allocation.annealing.posterior import Posterior
 from models.allocation.annealing.searches import best_allocation
 from models.allocation.cell_counts import CellCounts
@@ -149,8 +149,8 @@ def score_table(method: str) -> None:
         counts = CellCounts.of(np.eye(3), model)
         best_allocation(model, counts, n_modes=1, n_sweeps=2, seed=0)
         posterior = Posterior.of(plan_of(model, counts))
-        mode = settled_mode(posterior, np.zeros(3, dtype=np.int32), 2, 0, 0)
-        Crossing(posterior, 2, 0, 1).evolved([mode, mode], 1, range(1))
+        mode = settled_mode(posterior, np.zeros(3, dtype=np.int32), 2, FEW, 0, 0)
+        Crossing(posterior, 2, FEW, 0, 1).evolved([mode, mode], 1, range(1))
 
 
 def factorise(method: str) -> None:
