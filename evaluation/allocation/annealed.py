@@ -8,7 +8,8 @@ Searches (`models.allocation.annealing.searches`) start from the prior's mean. W
 runs take paths like theirs. Where clusters form on the way, and trap chains at random, they do not:
 then paths begin at the modes of the posterior that they found, and chains vary by nats where they
 varied by tens. What no search has found is most likely missed. Where modes are too many to be
-listed, longer paths begin at the prior's mean, as all do with `n_modes=0`.
+listed, longer paths begin at the prior's mean, as all do with `n_modes=0`. Where clusters dissolve
+and form again along paths from modes, these are longer too.
 
 Hidden values have no names: where the prior is flat, each allocation has K! copies with the values
 of a hidden index renamed. From the prior's mean tokens fall on all copies alike, and nothing is to

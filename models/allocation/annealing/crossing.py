@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.allocation.annealing.mode import Mode, distinct, settled_mode
+from models.allocation.annealing.mode import Average, Mode, distinct, settled_mode
 from models.allocation.annealing.path import even_path, follow
 from models.allocation.annealing.population import new_population
 from models.allocation.annealing.posterior import Posterior
@@ -47,7 +47,7 @@ class Crossing:
 
     posterior: Posterior
     n_steps: int
-    averaged: float  # Share of the sweeps of a path over which a mode's counts are averaged
+    average: Average  # Sweeps over which a mode's counts are averaged
     seed: int
     n_threads: int
 
@@ -79,10 +79,8 @@ class Crossing:
         return line
 
     def _modes_at(self, ends: Sequence[Ints32]) -> list[Mode]:
-        def found(n: int) -> Mode:
-            return self._coarse(ends[n], n)
-
-        return self._each_once(results_of(found, len(ends), self.n_threads))
+        modes = results_of(lambda n: self._coarse(ends[n], n), len(ends), self.n_threads)
+        return self._each_once(modes)
 
     def _each_once(self, modes: list[Mode], at_most: int | None = None) -> list[Mode]:
         rng = np.random.default_rng([self.seed, len(modes), CROSSING])
@@ -103,7 +101,7 @@ class Crossing:
     def _coarse(self, end: Ints32, stream: int) -> Mode:
         """Return the mode of a chain with these joint values (n_tokens,), by a coarse estimate."""
         n_steps = n_coarse(self.n_steps)
-        return settled_mode(self.posterior, end, n_steps, self.averaged, self.seed, stream)
+        return settled_mode(self.posterior, end, n_steps, self.average, self.seed, stream)
 
     def _crossed(self, first: Mode, second: Mode, rng: np.random.Generator) -> Floats:
         """Return counts (n_state,) of tokens in clusters of both modes."""

@@ -8,6 +8,7 @@ once.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,15 +24,24 @@ from models.allocation.annealing.relabelling import Relabelling
 from models.arrays import Floats, Ints32
 
 SETTLED = 0.1  # Sweeps in which a chain settles, in units of the steps of a path
-AVERAGED = FEW, MANY = (
-    0.01,
-    0.1,
-)  # Sweeps over which counts are averaged then, in the same units: few, many
 MAX_KEPT = 16  # Modes that runs start from, at most
-LEAST = {FEW: 1, MANY: 6}  # Sweeps over which they are averaged at least
 WITHIN = 8.0  # nats: modes that are further below the best one are left out
 SAME = 0.05  # Two modes are the same if one's chains belong to the other with this probability
 PILOT, SETTLING = 1, 6  # Streams of random numbers
+
+
+class Average(NamedTuple):
+    """Sweeps over which the counts of a mode are averaged."""
+
+    share: float  # in units of the steps of a path
+    at_least: int
+
+    def n_sweeps(self, n_steps: int) -> int:
+        """Return their number for a path of `n_steps` steps."""
+        return max(self.at_least, round(self.share * n_steps))
+
+
+FEW, MANY = Average(0.01, 1), Average(0.1, 6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,35 +67,34 @@ class Mode:
 
 
 def settled_mode(
-    posterior: Posterior, values: Ints32, n_steps: int, averaged: float, seed: int, stream: int
+    posterior: Posterior, values: Ints32, n_steps: int, average: Average, seed: int, stream: int
 ) -> Mode:
     """Return the mode of a chain that begins at the joint values (n_tokens,), by a path of about
-    `n_steps` steps. Counts are averaged over the share `averaged` of as many sweeps. Random numbers
-    are those of `stream`.
+    `n_steps` steps, from counts averaged over the sweeps of `average`. Random numbers are those of
+    `stream`.
     """
     rng = np.random.default_rng([seed, stream, SETTLING])
     chain = posterior.chain_at(values)
     expected_counts(posterior.moves, chain, 0, max(1, round(SETTLED * n_steps)), rng)
-    n_averaged = max(LEAST[averaged], round(averaged * n_steps))
-    mean = expected_counts(posterior.moves, chain, 0, n_averaged, rng)
+    mean = expected_counts(posterior.moves, chain, 0, average.n_sweeps(n_steps), rng)
     return mode_with(posterior, chain.values[0], mean, n_steps, seed, stream)
 
 
 def steadier_average(
     posterior: Posterior, ends: Sequence[Ints32], n_steps: int, seed: int
-) -> float:
-    """Return that of the shares `AVERAGED` by which modes of chains with these joint values have
-    pilots that vary less.
+) -> Average:
+    """Return `FEW` or `MANY`: by it pilots of modes of chains with these joint values vary less.
 
     With few pseudo-counts an average over many sweeps has entries that few allocations have
     together: all of them are open at first, and have to be closed one by one. With many
     pseudo-counts the counts of one allocation say less than an average.
     """
-    spreads = [
-        np.mean([settled_mode(posterior, end, n_steps, share, seed, 0).spread for end in ends])
-        for share in AVERAGED
-    ]
-    return AVERAGED[int(np.argmin(spreads))]
+
+    def spread(average: Average) -> float:
+        modes = [settled_mode(posterior, end, n_steps, average, seed, 0) for end in ends]
+        return float(np.mean([mode.spread for mode in modes]))
+
+    return min(FEW, MANY, key=spread)
 
 
 def mode_with(

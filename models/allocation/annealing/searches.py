@@ -27,6 +27,7 @@ from models.allocation.annealing.crossing import CROSSING, N_LINES, Crossing, n_
 from models.allocation.annealing.mode import (
     MAX_KEPT,
     WITHIN,
+    Average,
     Mode,
     distinct,
     settled_mode,
@@ -100,10 +101,10 @@ class Searches:
 
     @cached_property
     def _crossing(self) -> Crossing:
-        return Crossing(self.posterior, self.n_sweeps, self._averaged, self.seed, self.n_threads)
+        return Crossing(self.posterior, self.n_sweeps, self._average, self.seed, self.n_threads)
 
     @cached_property
-    def _averaged(self) -> float:
+    def _average(self) -> Average:
         ends, n_steps = self.slow.best(N_COMPARED), n_coarse(self.n_sweeps)
         return steadier_average(self.posterior, ends, n_steps, self.seed)
 
@@ -166,7 +167,7 @@ class Searches:
 
         def found(n: int) -> Mode:
             end = wanted[n].end
-            return settled_mode(self.posterior, end, self.n_sweeps, self._averaged, self.seed, n)
+            return settled_mode(self.posterior, end, self.n_sweeps, self._average, self.seed, n)
 
         modes = results_of(found, len(wanted), self.n_threads)
         again = dict(zip(map(id, wanted), modes, strict=True))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from models.allocation.annealing.crossing import Crossing
-from models.allocation.annealing.mode import AVERAGED, mode_with
+from models.allocation.annealing.mode import FEW, mode_with
 from models.allocation.annealing.path import even_path, mode_path, slowed
 from models.allocation.annealing.posterior import Posterior
 from models.allocation.annealing.urn import count_some
@@ -15,7 +15,7 @@ FOUR_BLOCKS = np.kron(np.eye(4, dtype=int), np.full((3, 3), 8))
 
 def crossing_of(model, X, n_threads=1, n_steps=100):
     posterior = Posterior.of(plan_of(model, CellCounts.of(X, model)))
-    return Crossing(posterior, n_steps, AVERAGED[0], 0, n_threads)
+    return Crossing(posterior, n_steps, FEW, 0, n_threads)
 
 
 def values_of(X, block_values):

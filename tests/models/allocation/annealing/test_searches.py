@@ -143,15 +143,13 @@ def test_the_rules_for_labels_of_a_run_are_those_that_fit_pilots_and_all_others(
     assert _Runs._rules(SimpleNamespace(labels=None), runs) == [0, 0, 0]
 
 
-@pytest.mark.parametrize("a", [0.001, 200.0])
-def test_counts_are_averaged_over_as_many_sweeps_as_make_pilots_vary_less(monkeypatch, a):
-    X, _ = draw(AllocationModel.nmf(12, 12, 4, 20.0), 400, np.random.default_rng(0))
-    found = searched(AllocationModel.nmf(12, 12, 4, a), X, 4, n_sweeps=400)
-    ends, spreads = found.slow.best(searches.N_COMPARED), []
-    for share in mode_module.AVERAGED:
-        modes = [mode_module.settled_mode(found.posterior, e, 24, share, 1, 0) for e in ends]
-        spreads.append(np.mean([mode.spread for mode in modes]))
-    assert found._averaged == mode_module.AVERAGED[int(np.argmin(spreads))]
+@pytest.mark.parametrize(
+    ("rank", "a", "average"), [(6, 0.001, mode_module.FEW), (8, 200.0, mode_module.MANY)]
+)
+def test_counts_are_averaged_over_as_many_sweeps_as_make_pilots_vary_less(rank, a, average):
+    X, _ = draw(AllocationModel.nmf(12, 12, 8, 20.0), 400, np.random.default_rng(0))
+    found = searched(AllocationModel.nmf(12, 12, rank, a), X, 4, n_sweeps=400)
+    assert found._average == average
 
 
 def test_runs_from_modes_agree_where_those_from_the_prior_do_not():
