@@ -64,6 +64,7 @@ from models.seed import seed_from
 N_SWEEPS = 1000
 N_PARTICLES = 4
 N_MODES = 8
+SLOWER = 16  # Steps of a run from modes for each step otherwise, where runs vary by `EVEN` or more
 LONG_PARTICLES = 2  # Particles of a run where modes are too many, in units of those given
 N_TIMES = 200  # Maximum number of steps that a path keeps
 PILOT, BACK, KEPT, DRAWN = 1, 2, 5, 7  # Streams of random numbers
@@ -109,8 +110,8 @@ def annealed(
     take twice as many steps; where modes are too many to be listed, eight times as many, with
     twice the particles. A run takes `n_particles` from the best mode, and fewer from the others, in
     proportion to their probabilities; but where the pilot of the best mode says that runs will vary
-    by a nat or more, it takes eight times as many steps, and twice the particles, divided evenly
-    among the best `n_particles` modes.
+    by a nat or more, it takes sixteen times as many steps, from the best half as many modes as it
+    has particles.
 
     `on_progress` is called with the steps taken since its last call, by any search or run. Raises
     TableMemoryError if the particles take more than `max_memory` bytes, or hidden indices have too
@@ -397,15 +398,16 @@ def _at_modes(searches: Searches, n_particles: int) -> _Found | None:
     modes, labels = distinct(searches.posterior, modes, rng)
     is_steady = modes[0].run_spread < EVEN
     if not is_steady:
-        modes, labels = modes[:n_particles], labels.of_first(n_particles)
+        n_best = max(1, n_particles // 2)  # two chains each
+        modes, labels = modes[:n_best], labels.of_first(n_best)
     if searches.has_more_than(modes):
         return None
     paths = [mode.pilot.path for mode in modes]
     if is_steady:
         sizes = [_n_particles_of(mode, modes[0], n_particles) for mode in modes]
     else:
-        paths = [slowed(path, round(LONG)) for path in paths]
-        sizes = [max(1, n_particles * LONG_PARTICLES // len(modes))] * len(modes)
+        paths = [slowed(path, SLOWER) for path in paths]
+        sizes = [n_particles // len(modes)] * len(modes)
     constants = [mode.constant for mode in modes]
     starts = [_Start(*each) for each in zip(paths, constants, sizes, strict=True)]
     return _Found(starts, fitted_to(labels, modes, rng), n_found)

@@ -56,11 +56,12 @@ def log_marginal(
     n_particles, n_repeats : int
         Particles of each of the independent runs, whose spread is the standard error; for "vb"
         `n_repeats` starts. By default 1000 particles, 4 of "annealed", which takes twice those
-        given where modes are too many to be listed, or their pilots vary by two nats or more.
+        given where modes are too many to be listed.
     n_sweeps : int
         For "annealed": steps of a path from a mode, each a sweep of all tokens of each particle;
-        twice or eight times as many from the prior's mean (`annealed`). Where runs are nats apart,
-        more sweeps are worth more than more particles or repeats.
+        twice or eight times as many from the prior's mean, and sixteen times as many from modes by
+        whose pilots runs vary by a nat (`annealed`). Where runs are nats apart, more sweeps are
+        worth more than more particles or repeats.
     n_modes : int
         For "annealed": modes of the posterior that are looked at, those where the best searches
         end, and that are crossed with each other, first in two lines; from the best of them paths
