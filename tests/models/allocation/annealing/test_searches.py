@@ -8,6 +8,7 @@ from evaluation import bracket_marginal, log_marginal
 from evaluation.allocation.annealed import (
     LONG_PARTICLES,
     N_PARTICLES,
+    SLOWER,
     _Ends,
     _Runs,
     check_annealing_memory,
@@ -129,7 +130,7 @@ def test_runs_from_modes_are_unbiased_however_long(monkeypatch, even):
     ratio = np.exp(found.repeats - exact(model, CellCounts.of(X, model)).log_marginal)
     assert abs(ratio.mean() - 1) < 2.58 * ratio.std(ddof=1) / 20
     assert ratio.std() < 2.0
-    n_steps = 120 * searches.LONG if even == 0.0 else 120
+    n_steps = 120 * SLOWER if even == 0.0 else 120
     assert found.path.tokens[-1] == pytest.approx(n_steps, rel=0.2)
 
 
