@@ -5,6 +5,8 @@ from scipy.special import polygamma, psi
 
 from models.arrays import Floats
 
+SMALLEST, LARGEST = 1e-30, 1e20  # Priors that samplers compute with, in single precision
+
 
 def prior_vector(setting: object, size: int, name: str) -> Floats:
     """Return the parameters (size,) that a setting starts from: a number for every entry, or an
@@ -64,6 +66,19 @@ def check_priors(alpha: object, eta: object, n_topics: int) -> None:
         raise ValueError('eta = "asymmetric" would prefer the first words of the vocabulary')
     if isinstance(eta, str) or np.ndim(eta) == 0:  # type: ignore[arg-type]
         prior_vector(eta, 1, "eta")
+
+
+def check_range(**priors: object) -> None:
+    """Raise ValueError, naming the prior, if a number is beyond what samplers compute with."""
+    for name, prior in priors.items():
+        if isinstance(prior, str):
+            continue
+        values = np.asarray(prior, dtype=np.float64)
+        if (values < SMALLEST).any() or (values > LARGEST).any():
+            raise ValueError(
+                f"{name} must be from {SMALLEST:g} to {LARGEST:g} for Gibbs sampling, in single "
+                f"precision, found {prior!r}"
+            )
 
 
 def check_growth(growing_vocabulary: object, eta: object) -> None:

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from models.counts import whole_numbers
-from models.dirichlet_prior import check_growth, check_priors, prior_vector
+from models.dirichlet_prior import check_growth, check_priors, check_range, prior_vector
 from models.gibbs.collapsed_gibbs import CollapsedGibbs
 from models.gibbs.minka import asymmetric_prior, symmetric_prior
 from models.gibbs.start import online_start, random_start, topics_given
@@ -81,7 +81,8 @@ class GibbsLDA(CollapsedGibbs):
     n_topics : int
         K, at most 65,535.
     alpha : float, array (K,), "symmetric" or "asymmetric"
-        Dirichlet prior of a document's topics, or the starting value if it is learned.
+        Dirichlet prior of a document's topics, or the starting value if it is learned; both
+        priors from 1e-30 to 1e20.
     eta : float, array (V,) or "symmetric"
         Dirichlet prior of a topic's words; to be learned, it must be one number.
     learn_priors : {"alpha", "eta", "both", "none"}
@@ -373,6 +374,7 @@ class GibbsLDA(CollapsedGibbs):
             if isinstance(setting := getattr(self, name), str) and setting == "learned":
                 raise ValueError(f'{name} = "learned": give where to start, and learn_priors')
         check_priors(self.alpha, self.eta, self.n_topics)
+        check_range(alpha=self.alpha, eta=self.eta)
         check_growth(self.growing_vocabulary, self.eta)
         is_one_number = isinstance(self.eta, str) or np.ndim(self.eta) == 0
         if self.learn_priors in {"eta", "both"} and not is_one_number:
