@@ -5,7 +5,7 @@ from scipy.special import polygamma, psi
 
 from models.arrays import Floats
 
-SMALLEST, LARGEST = 1e-30, 1e20  # Priors that samplers compute with, in single precision
+SMALLEST, LARGEST = 1e-30, 1e15  # Priors that samplers compute with, in single precision
 
 
 def prior_vector(setting: object, size: int, name: str) -> Floats:
@@ -27,7 +27,7 @@ def prior_vector(setting: object, size: int, name: str) -> Floats:
         )
     try:
         values = np.array(setting, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} = {setting!r} is not a number or an array of numbers") from None
     if values.shape not in {(), (size,)}:
         raise ValueError(f"{name} must be a number or have shape ({size},), found {values.shape}")
@@ -69,11 +69,13 @@ def check_priors(alpha: object, eta: object, n_topics: int) -> None:
 
 
 def check_range(**priors: object) -> None:
-    """Raise ValueError, naming the prior, if a number is beyond what samplers compute with."""
+    """Raise ValueError, naming the prior, if a number is beyond what samplers compute with, or no
+    prior at all.
+    """
     for name, prior in priors.items():
         if isinstance(prior, str):
             continue
-        values = np.asarray(prior, dtype=np.float64)
+        values = prior_vector(prior, np.size(prior), name)  # type: ignore[arg-type]
         if (values < SMALLEST).any() or (values > LARGEST).any():
             raise ValueError(
                 f"{name} must be from {SMALLEST:g} to {LARGEST:g} for Gibbs sampling, in single "

@@ -110,8 +110,8 @@ def annealed(
     take twice as many steps; where modes are too many to be listed, eight times as many, with
     twice the particles. A run takes `n_particles` from the best mode, and fewer from the others, in
     proportion to their probabilities; but where the pilot of the best mode says that runs will vary
-    by a nat or more, it takes sixteen times as many steps, from the best half as many modes as it
-    has particles.
+    by a nat or more, it takes sixteen times as many steps, with `n_particles` in all, divided among
+    the best modes, which are half as many, at least one.
 
     `on_progress` is called with the steps taken since its last call, by any search or run. Raises
     TableMemoryError if the particles take more than `max_memory` bytes, or hidden indices have too
@@ -398,7 +398,7 @@ def _at_modes(searches: Searches, n_particles: int) -> _Found | None:
     modes, labels = distinct(searches.posterior, modes, rng)
     is_steady = modes[0].run_spread < EVEN
     if not is_steady:
-        n_best = max(1, n_particles // 2)  # two chains each
+        n_best = max(1, n_particles // 2)
         modes, labels = modes[:n_best], labels.of_first(n_best)
     if searches.has_more_than(modes):
         return None
@@ -407,7 +407,8 @@ def _at_modes(searches: Searches, n_particles: int) -> _Found | None:
         sizes = [_n_particles_of(mode, modes[0], n_particles) for mode in modes]
     else:
         paths = [slowed(path, SLOWER) for path in paths]
-        sizes = [n_particles // len(modes)] * len(modes)
+        each, more = divmod(n_particles, len(modes))
+        sizes = [each + (n < more) for n in range(len(modes))]
     constants = [mode.constant for mode in modes]
     starts = [_Start(*each) for each in zip(paths, constants, sizes, strict=True)]
     return _Found(starts, fitted_to(labels, modes, rng), n_found)

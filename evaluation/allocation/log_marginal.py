@@ -59,9 +59,9 @@ def log_marginal(
         given where modes are too many to be listed.
     n_sweeps : int
         For "annealed": steps of a path from a mode, each a sweep of all tokens of each particle;
-        twice or eight times as many from the prior's mean, and sixteen times as many from modes by
-        whose pilots runs vary by a nat (`annealed`). Where runs are nats apart, more sweeps are
-        worth more than more particles or repeats.
+        twice or eight times as many from the prior's mean, and sixteen times as many where pilots
+        from modes say that runs will vary by a nat or more (`annealed`). Where runs are nats apart,
+        more sweeps are worth more than more particles or repeats.
     n_modes : int
         For "annealed": modes of the posterior that are looked at, those where the best searches
         end, and that are crossed with each other, first in two lines; from the best of them paths

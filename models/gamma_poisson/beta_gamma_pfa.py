@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from models.checks import check_number
-from models.dirichlet_prior import prior_vector
+from models.dirichlet_prior import check_range, prior_vector
 from models.gamma_poisson.beta_gamma_state import (
     MIN_PROBABILITY,
     BetaGammaPFAState,
@@ -107,8 +107,7 @@ class BetaGammaPFA(CollapsedGibbs):
                 'eta must be a number, one for each word, or "symmetric" for 1 / V, '
                 f"found {self.eta!r}"
             )
-        if isinstance(self.eta, str) or np.ndim(self.eta) == 0:
-            prior_vector(self.eta, 1, "eta")
+        check_range(eta=self.eta)
         if not isinstance(self.learn_shape, (bool, np.bool_)):
             raise TypeError(f"learn_shape must be True or False, found {self.learn_shape!r}")
         for name, most in (("concentration", np.inf), ("base_mass", 1.0)):

@@ -282,7 +282,8 @@ def test_memory_is_what_the_docstring_says(sampler):
     [("n_topics", 70_000), ("alpha", "learned"), ("eta", "learned"), ("eta", "asymmetric")]
     + [(name, value) for name in ("alpha", "eta") for value in BAD_PRIORS]
     + [("alpha", [0.1, -0.1, 0.1]), ("eta", [np.nan] * 12)]
-    + [("alpha", 1e-40), ("alpha", [0.1, 1e30, 0.1]), ("eta", 1e-44), ("eta", 1e25)],
+    + [("alpha", 1e-40), ("alpha", [0.1, 1e30, 0.1]), ("eta", 1e-44), ("eta", 1e25)]
+    + [("eta", ["a"] * 12), ("eta", [{}] * 12), ("eta", [10**400, 1])],
 )
 def test_a_bad_setting_is_named(name, value):
     model = GibbsLDA(**{"n_topics": 3, "random_state": 0, name: value})

@@ -121,16 +121,25 @@ def test_runs_from_modes_are_unbiased_however_long(monkeypatch, even):
     monkeypatch.setattr(searches, "EVEN", 0.0)
     monkeypatch.setattr("evaluation.allocation.annealed.EVEN", even)
     monkeypatch.setattr(Searches, "long", lambda _, _n: -np.inf)
+    is_long = even == 0.0
+    if is_long:  # then runs start from two modes, with 3 particles and 2
+        monkeypatch.setattr(mode_module, "SAME", 2.0)  # which none is
     model, X = (
         AllocationModel.nmf(3, 4, 3, 0.05),
         np.array([[2, 1, 1, 0], [0, 3, 1, 2], [1, 0, 1, 1]]),
     )
-    settings = {"n_sweeps": 120, "n_modes": 6, "random_state": 1, "n_particles": 2}
+    settings = {
+        "n_sweeps": 120,
+        "n_modes": 6,
+        "random_state": 1,
+        "n_particles": 5 if is_long else 2,
+    }
     found = log_marginal(model, X, "annealed", n_repeats=400, **settings)
     ratio = np.exp(found.repeats - exact(model, CellCounts.of(X, model)).log_marginal)
     assert abs(ratio.mean() - 1) < 2.58 * ratio.std(ddof=1) / 20
     assert ratio.std() < 2.0
-    n_steps = 120 * SLOWER if even == 0.0 else 120
+    n_steps, n_of_best = (120 * SLOWER, 3) if is_long else (120, 2)
+    assert found.n_particles == n_of_best
     assert found.path.tokens[-1] == pytest.approx(n_steps, rel=0.2)
 
 
