@@ -5,7 +5,7 @@ from scipy.special import polygamma, psi
 
 from models.arrays import Floats
 
-SMALLEST, LARGEST = 1e-30, 1e15  # Priors that samplers compute with, in single precision
+SMALLEST, LARGEST = 1e-37, 1e15  # of the largest entry of a prior, for samplers in float32
 
 
 def prior_vector(setting: object, size: int, name: str) -> Floats:
@@ -75,11 +75,11 @@ def check_range(**priors: object) -> None:
     for name, prior in priors.items():
         if isinstance(prior, str):
             continue
-        values = prior_vector(prior, np.size(prior), name)  # type: ignore[arg-type]
-        if (values < SMALLEST).any() or (values > LARGEST).any():
+        most = prior_vector(prior, np.size(prior), name).max(initial=0.0)  # type: ignore[arg-type]
+        if not SMALLEST <= most <= LARGEST:
             raise ValueError(
-                f"{name} must be from {SMALLEST:g} to {LARGEST:g} for Gibbs sampling, in single "
-                f"precision, found {prior!r}"
+                f"{name} must be from {SMALLEST:g} to {LARGEST:g}, what single precision holds, "
+                f"or of an array the largest entry; found {prior!r}"
             )
 
 

@@ -82,7 +82,7 @@ class GibbsLDA(CollapsedGibbs):
         K, at most 65,535.
     alpha : float, array (K,), "symmetric" or "asymmetric"
         Dirichlet prior of a document's topics, or the starting value if it is learned; both
-        priors from 1e-30 to 1e15.
+        priors, or their largest entries, from 1e-37 to 1e15.
     eta : float, array (V,) or "symmetric"
         Dirichlet prior of a topic's words; to be learned, it must be one number.
     learn_priors : {"alpha", "eta", "both", "none"}
