@@ -111,7 +111,7 @@ def annealed(
     twice the particles. A run takes `n_particles` from the best mode, and fewer from the others, in
     proportion to their probabilities; but where the pilot of the best mode says that runs will vary
     by a nat or more, it takes sixteen times as many steps, with `n_particles` in all, divided among
-    the best modes, which are half as many, at least one.
+    the best modes: half as many modes as particles, at least one.
 
     `on_progress` is called with the steps taken since its last call, by any search or run. Raises
     TableMemoryError if the particles take more than `max_memory` bytes, or hidden indices have too
@@ -407,8 +407,8 @@ def _at_modes(searches: Searches, n_particles: int) -> _Found | None:
         sizes = [_n_particles_of(mode, modes[0], n_particles) for mode in modes]
     else:
         paths = [slowed(path, SLOWER) for path in paths]
-        each, more = divmod(n_particles, len(modes))
-        sizes = [each + (n < more) for n in range(len(modes))]
+        n_each, more = divmod(n_particles, len(modes))
+        sizes = [n_each + (n < more) for n in range(len(modes))]
     constants = [mode.constant for mode in modes]
     starts = [_Start(*each) for each in zip(paths, constants, sizes, strict=True)]
     return _Found(starts, fitted_to(labels, modes, rng), n_found)
