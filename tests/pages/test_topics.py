@@ -154,3 +154,14 @@ def test_addresses_that_name_no_revision(open_page, url):
     summaries = opened.page.locator("[data-part=typical] summary").all_inner_texts()
     assert summaries == (["Cite"] if "a.example" in url else [])
     opened.assert_calm()
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_texts_of_the_map_end_inside_it(open_page, html, width):
+    page = open_page(html, viewport={"width": width, "height": 844}).page
+    edge = page.locator(".map svg").bounding_box()
+    boxes = [each.bounding_box() for each in page.locator(".map svg text").all()]
+    assert len(boxes) > 12  # one a topic, and those of the legend
+    for box in boxes:
+        assert edge["x"] - 0.5 <= box["x"]
+        assert box["x"] + box["width"] <= edge["x"] + edge["width"] + 0.5

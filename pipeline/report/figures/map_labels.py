@@ -1,5 +1,6 @@
 """Placement of the numbers and names of circles on a map."""
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ from pipeline.figures.text_width import text_width
 
 Box = tuple[float, float, float, float]  # Left, right, bottom, top
 DIRECTIONS = tuple(range(0, 360, 15))  # Directions in which a name is tried, in degrees
+CIRCLE = tuple((math.cos(angle), math.sin(angle)) for angle in np.radians(DIRECTIONS))
+INSIDE = ((0.0, 0.0), *((far * x, far * y) for far in (0.5, 0.75, 1.0) for x, y in CIRCLE))
+"""Places at which a number is tried, from the middle of its circle (0) to the edge (1)."""
 DISTANCES = (2.0, 8.0, 16.0, 28.0, 44.0, 64.0, 90.0)
 """Distances from the circle at which a name is tried, in points."""
 MIN_LEADER = 6.0  # Points from which on a name has a line to its circle
@@ -43,18 +47,25 @@ class MapLabels:
         self._lines: list[Floats] = []
 
     def inside(self, k: int, text: str) -> Placed | None:
-        """Place `text` in the middle of circle `k` if it fits."""
+        """Place `text` in circle `k` if it fits: where no other circle is, and near the middle."""
         fitting = 1.7 * float(self._radius[k]) / float(np.hypot(text_width(text, 1.0), 0.8))
         if fitting < self._smallest:
             return None
-        size = min(fitting, self._largest)
-        half = np.array([text_width(text, size), 0.85 * size]) / 2
-        x, y = _pair(self._where[k])
-        box = _box(x, y, half)
-        if any(_overlap(box, other) for other in self._taken):
+        free = []
+        for step in INSIDE:
+            most = max(self._smallest, 0.6 * fitting) if any(step) else fitting
+            size = min(most, self._largest)
+            half = np.array([text_width(text, size), 0.85 * size]) / 2
+            away = max(0.0, float(self._radius[k] - np.hypot(*half)))
+            x, y = _pair(self._where[k] + np.array(step) * away)
+            box = _box(x, y, half)
+            if not any(_overlap(box, other) for other in self._taken):
+                free.append((self._n_others_at(k, box), len(free), Placed(text, x, y, size), box))
+        if not free:
             return None
+        _, _, placed, box = min(free, key=lambda each: each[:2])
         self._taken.append(box)
-        return Placed(text, x, y, size)
+        return placed
 
     def beside(self, k: int, text: str) -> Placed | None:
         """Place `text` right, left, above or below circle `k` if that place is free."""
@@ -97,10 +108,14 @@ class MapLabels:
             return False
         if any(_overlap(box, other) for other in self._taken):
             return False
+        return not self._n_others_at(k, box)
+
+    def _n_others_at(self, k: int, box: Box) -> int:
+        """Return how many circles other than `k` a box touches."""
         nearest = np.clip(self._where, [box[0], box[2]], [box[1], box[3]])
-        apart = np.hypot(*(self._where - nearest).T) - self._radius
-        apart[k] = 1.0
-        return bool((apart > 0).all())
+        touches = np.hypot(*(self._where - nearest).T) <= self._radius
+        touches[k] = False
+        return int(touches.sum())
 
 
 def _steps() -> Iterator[tuple[float, Floats]]:

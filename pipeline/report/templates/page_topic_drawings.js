@@ -37,24 +37,29 @@ function startMap(run, panel, choose) {
 }
 
 // Figures are drawn for a whole page. In a narrower map, enlarge the texts as far as they fit into
-// their circles.
+// their circles, or, outside of circles, into the map.
 function keepLegible(svg) {
   const texts = findAll("text", svg).map((text) => {
     const size = parseFloat(getComputedStyle(text).fontSize);
-    return { text, size, dy: parseFloat(text.getAttribute("dy")) || 0 };
+    const circle = find("circle", text.closest("[data-gid]") ?? text);
+    const isInside = circle && text.style.textAnchor === "middle";
+    return { text, size, circle: isInside && circle, dy: parseFloat(text.getAttribute("dy")) || 0 };
   });
   const fit = () => {
     const shrunk = svg.viewBox.baseVal.width / svg.clientWidth;
     if (!Number.isFinite(shrunk)) return;
-    for (const { text, size, dy } of texts) {
-      const circle = find("circle", text.closest("[data-gid]") ?? text);
-      const isInside = circle && text.style.textAnchor === "middle";
-      const wanted = size * Math.min(isInside ? 1.7 : 1.25, Math.max(1, shrunk));
-      const room = isInside ? (2.6 * circle.r.baseVal.value) / (text.textContent.length + 0.6) : wanted;
+    for (const { text, size } of texts) text.style.fontSize = `${size}px`;
+    const edge = svg.getBoundingClientRect().right;
+    const boxes = texts.map(({ text }) => text.getBoundingClientRect());
+    texts.forEach(({ text, size, circle, dy }, i) => {
+      const wanted = size * Math.min(circle ? 1.7 : 1.25, Math.max(1, shrunk));
+      const room = circle
+        ? (2.6 * circle.r.baseVal.value) / (text.textContent.length + 0.6)
+        : (0.98 * size * (edge - boxes[i].left)) / boxes[i].width; // fonts do not scale evenly
       const chosen = Math.max(size, Math.min(wanted, room));
       text.style.fontSize = `${chosen}px`;
       text.setAttribute("dy", dy + 0.35 * (chosen - size));
-    }
+    });
   };
   new ResizeObserver(fit).observe(svg);
 }
