@@ -1,8 +1,11 @@
 import math
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
+from pipeline.figures.write import page_svg
+from pipeline.report.figures.topic_map import topic_map
 from pipeline.report.page import render
 from pipeline.report.page_data import DIGITS
 from tests.pages.made_up_report import N_WORDS, made_up_report
@@ -156,12 +159,47 @@ def test_addresses_that_name_no_revision(open_page, url):
     opened.assert_calm()
 
 
-@pytest.mark.parametrize("width", [320, 390, 768])
-def test_texts_of_the_map_end_inside_it(open_page, html, width):
-    page = open_page(html, viewport={"width": width, "height": 844}).page
+def with_map(shares, places):
+    """Return a report of topics with these shares at these places, and the map alone."""
+    report = made_up_report(n_topics=len(shares), n_words=300, n_documents=0)
+    (run,) = report.runs
+    topics = tuple(
+        replace(topic, prevalence=share, place=place)
+        for topic, share, place in zip(run.topics.topics, shares, places, strict=True)
+    )
+    run = replace(run, topics=replace(run.topics, topics=topics))
+    svg = page_svg(topic_map(run.topics), "run-0-topic-map")
+    return render(replace(report, runs=(run,)), {(0, "topic-map"): svg})
+
+
+MAPS = {
+    "one topic": ([1.0], [(0.0, 0.0)]),
+    "a large one": ([0.2, *[0.8 / 11] * 11], [(k % 4, k // 4) for k in range(12)]),
+    "overlapping": ([1 / 12] * 12, [(0, 0), (9, 5), *((0.6 * k, 0.2 * k) for k in range(10))]),
+}
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+@pytest.mark.parametrize("name", MAPS)
+def test_texts_of_the_map_end_inside_it(open_page, name, width):
+    page = open_page(with_map(*MAPS[name]), viewport={"width": width, "height": 844}).page
     edge = page.locator(".map svg").bounding_box()
     boxes = [each.bounding_box() for each in page.locator(".map svg text").all()]
-    assert len(boxes) > 12  # one a topic, and those of the legend
+    assert len(boxes) > 3  # those of the legend
     for box in boxes:
         assert edge["x"] - 0.5 <= box["x"]
         assert box["x"] + box["width"] <= edge["x"] + edge["width"] + 0.5
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_numbers_of_overlapping_topics_are_apart(open_page, width):
+    shares, places = MAPS["overlapping"]
+    page = open_page(with_map(shares, places), viewport={"width": width, "height": 844}).page
+    boxes = [each.bounding_box() for each in page.locator(".map svg [data-gid] text").all()]
+    assert len(boxes) == len(shares)
+    for one, other in combinations(boxes, 2):
+        across = abs(one["x"] - other["x"] + (one["width"] - other["width"]) / 2)
+        along = abs(one["y"] - other["y"] + (one["height"] - other["height"]) / 2)
+        # Digits fill 0.7 of a line.
+        is_beside = across > (one["width"] + other["width"]) / 2 - 0.5
+        assert is_beside or along > 0.7 * (one["height"] + other["height"]) / 2

@@ -47,7 +47,9 @@ class MapLabels:
         self._lines: list[Floats] = []
 
     def inside(self, k: int, text: str) -> Placed | None:
-        """Place `text` in circle `k` if it fits: where no other circle is, and near the middle."""
+        """Place `text` in circle `k` if it fits: on as few other circles as possible, then as near
+        the middle as possible.
+        """
         fitting = 1.7 * float(self._radius[k]) / float(np.hypot(text_width(text, 1.0), 0.8))
         if fitting < self._smallest:
             return None
@@ -59,8 +61,12 @@ class MapLabels:
             away = max(0.0, float(self._radius[k] - np.hypot(*half)))
             x, y = _pair(self._where[k] + np.array(step) * away)
             box = _box(x, y, half)
-            if not any(_overlap(box, other) for other in self._taken):
-                free.append((self._n_others_at(k, box), len(free), Placed(text, x, y, size), box))
+            if any(_overlap(box, other) for other in self._taken):
+                continue
+            n_others = self._n_others_at(k, box)
+            free.append((n_others, len(free), Placed(text, x, y, size), box))
+            if n_others == 0:
+                break
         if not free:
             return None
         _, _, placed, box = min(free, key=lambda each: each[:2])

@@ -28,14 +28,14 @@ class _Paper:
 
     width: float
     height: float
-    legend: float  # Width of the legend, at the right
+    legend: float  # Width of the legend, at the right: room for the largest circle and "100%"
     text: float  # Font size of the legend and of the note below
     numbers: tuple[float, float]  # Smallest and largest font size of numbers
     names: float  # Font size of the names of topics; 0 for no names
 
 
-FILE = _Paper(720, 450, 116, 9, (6, 11), 7.5)
-PAGE = _Paper(500, 350, 84, 10.5, (7.5, 11), 0)
+FILE = _Paper(720, 450, 128, 9, (6, 11), 7.5)
+PAGE = _Paper(500, 350, 106, 10.5, (7.5, 11), 0)
 """The page shows the map some 550 pixels wide, and the name of the circle under the pointer."""
 
 

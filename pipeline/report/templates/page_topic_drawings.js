@@ -36,8 +36,8 @@ function startMap(run, panel, choose) {
   };
 }
 
-// Figures are drawn for a whole page. In a narrower map, enlarge the texts as far as they fit into
-// their circles, or, outside of circles, into the map.
+// Figures are drawn for a whole page. In a narrower map, enlarge the texts: numbers as far as they
+// fit into their circles and do not touch each other, other texts as far as they fit into the map.
 function keepLegible(svg) {
   const texts = findAll("text", svg).map((text) => {
     const size = parseFloat(getComputedStyle(text).fontSize);
@@ -48,20 +48,48 @@ function keepLegible(svg) {
   const fit = () => {
     const shrunk = svg.viewBox.baseVal.width / svg.clientWidth;
     if (!Number.isFinite(shrunk)) return;
-    for (const { text, size } of texts) text.style.fontSize = `${size}px`;
+    for (const { text, size, dy } of texts) {
+      text.style.fontSize = `${size}px`;
+      text.setAttribute("dy", dy);
+    }
     const edge = svg.getBoundingClientRect().right;
     const boxes = texts.map(({ text }) => text.getBoundingClientRect());
-    texts.forEach(({ text, size, circle, dy }, i) => {
-      const wanted = size * Math.min(circle ? 1.7 : 1.25, Math.max(1, shrunk));
-      const room = circle
-        ? (2.6 * circle.r.baseVal.value) / (text.textContent.length + 0.6)
-        : (0.98 * size * (edge - boxes[i].left)) / boxes[i].width; // fonts do not scale evenly
-      const chosen = Math.max(size, Math.min(wanted, room));
-      text.style.fontSize = `${chosen}px`;
-      text.setAttribute("dy", dy + 0.35 * (chosen - size));
+    const numbers = boxes.filter((_, i) => texts[i].circle);
+    const factors = texts.map(({ circle }, i) => {
+      if (!circle) {
+        const room = (0.98 * (edge - boxes[i].left)) / boxes[i].width; // fonts do not scale evenly
+        return Math.min(room, 1.25, Math.max(1, shrunk));
+      }
+      const others = numbers.filter((box) => box !== boxes[i]);
+      const room = others.map((box) => roomBetween(box, boxes[i]));
+      room.push(roomInside(boxes[i], circle.getBoundingClientRect()));
+      return Math.max(1, Math.min(...room, 1.7, shrunk));
+    });
+    texts.forEach(({ text, size, dy }, i) => {
+      text.style.fontSize = `${size * factors[i]}px`;
+      text.setAttribute("dy", dy + 0.35 * size * (factors[i] - 1));
     });
   };
   new ResizeObserver(fit).observe(svg);
+}
+
+// By how much two texts can grow until they touch; a line is higher than its digits.
+function roomBetween(one, other) {
+  const [x, y] = between(one, other);
+  const [width, height] = [one.width + other.width, 0.8 * (one.height + other.height)];
+  return Math.max((2 * x) / width, (2 * y) / height);
+}
+
+// By how much a text can grow until a corner touches its circle.
+function roomInside(box, circle) {
+  const away = Math.hypot(...between(box, circle));
+  return (circle.width / 2 - away) / (Math.hypot(box.width, 0.7 * box.height) / 2);
+}
+
+function between(one, other) {
+  const x = one.left - other.left + (one.width - other.width) / 2;
+  const y = one.top - other.top + (one.height - other.height) / 2;
+  return [Math.abs(x), Math.abs(y)];
 }
 
 // Words of the cloud are for the pointer; the list beside it is for the keyboard.
