@@ -12,10 +12,10 @@ of ten starts, below which the truth cannot be, and seconds of one core. Two see
 more than their errors show that more searches or sweeps are needed.
 
 `known` draws tables of 1,000 tokens from NMF, with tables drawn from their priors, and scores the
-ranks from 1 to two above the true one; those within 3 nats of the best (20 to 1) again, with four
-times the runs. Annealed back from the true allocation, the upper bound of the true rank is certain:
-where a lower bound of another rank is above it, the data speak for that rank, and the true one
-cannot be known.
+ranks from 1 to two above the true one. If other ranks are within 3 nats of the best (20 to 1), they
+and the best are estimated again, with four times the runs. Annealed back from the true allocation,
+the upper bound of the true rank is certain: where a lower bound of another rank is above it, the
+data speak for that rank, and the true one cannot be known.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
 N_TOKENS, N_LETTER_PAIRS, N_BINS, N_TABLES = 1000, 2000, 5, 20
 SHAPE, A, TRUE_RANKS, MORE_RANKS = (15, 20), 20.0, (2, 3, 4, 5), 2
-CLOSE, MORE_RUNS = math.log(20), 4  # Ranks of 20 to 1, in nats, have four times the runs
+CLOSE = math.log(20)  # Nats below the best rank, up to which ranks are estimated again
+MORE_RUNS = 4  # Times the runs then
 
 
 def table_of(name: str) -> CellCounts:
@@ -86,21 +87,27 @@ def decided(
 ) -> tuple[list[MarginalEstimate], dict[str, Any]]:
     """Return the estimate of each model, and the settings of the best one.
 
-    Models within `CLOSE` of the best, if there are any, are estimated again, and the best one too,
-    with four times the runs.
+    If other models are within `CLOSE` of the best, they and the best are estimated again, with
+    `MORE_RUNS` times the runs.
     """
     found = [log_marginal(each, X, "annealed", **settings) for each in models]
-    levels = np.array([each.log_marginal for each in found])
-    close = np.flatnonzero(levels > levels.max() - CLOSE)
-    if len(close) > 1:
-        settings = settings | {"n_repeats": MORE_RUNS * settings["n_repeats"]}
-        for n in close:
-            found[n] = log_marginal(models[n], X, "annealed", **settings)
-    return found, settings
+    more = settings | {"n_repeats": MORE_RUNS * settings["n_repeats"]}
+    again: set[int] = set()
+    while len(close := close_to_best(found)) > 1 and close - again:
+        for n in close - again:
+            found[n] = log_marginal(models[n], X, "annealed", **more)
+        again |= close
+    return found, more if again else settings
+
+
+def close_to_best(found: list[MarginalEstimate]) -> set[int]:
+    """Return the places of the estimates within `CLOSE` of the highest."""
+    best = max(each.log_marginal for each in found)
+    return {n for n, each in enumerate(found) if best - each.log_marginal < CLOSE}
 
 
 def is_below(estimate: MarginalEstimate, other: MarginalEstimate) -> bool:
-    """Return whether an estimate is two standard errors of the difference below another one."""
+    """Return whether an estimate is below another by over two standard errors of the difference."""
     error = math.hypot(estimate.standard_error, other.standard_error)
     return other.log_marginal - estimate.log_marginal > 2 * error
 
@@ -112,27 +119,24 @@ def print_known(tables: list[int], settings: dict[str, Any]) -> None:
         true = TRUE_RANKS[n % len(TRUE_RANKS)]
         models = [AllocationModel.nmf(*SHAPE, k, a=A) for k in range(1, true + MORE_RANKS + 1)]
         X, allocation = draw(models[true - 1], N_TOKENS, np.random.default_rng([7, n]))
-        seeded = settings | {"random_state": n}
-        found, seeded = decided(models, X, seeded)
+        found, seeded = decided(models, X, settings | {"random_state": n})
         at_true = bracket_marginal(models[true - 1], X, allocation, **seeded)
+        found[true - 1] = at_true.lower
         upper = at_true.upper + 2 * at_true.upper_standard_error
-        others = [each for k, each in enumerate(found, start=1) if k != true]
-        rival = max(others, key=lambda each: each.log_marginal)
+        others = [each for each in found if each is not at_true.lower]
+        best = 1 + max(range(len(found)), key=lambda k: found[k].log_marginal)
         is_knowable = upper >= max(each.log_marginal - 2 * each.standard_error for each in others)
-        is_best = found[true - 1].log_marginal > rival.log_marginal
-        n_found += is_best and is_knowable
-        is_apart = is_below(rival, found[true - 1]) or is_below(found[true - 1], rival)
-        n_tied += is_knowable and not is_apart
         n_knowable += is_knowable
+        n_found += best == true and is_knowable
+        is_first = all(is_below(each, at_true.lower) for each in others)
+        is_apart = is_first or any(is_below(at_true.lower, each) for each in others)
+        n_tied += is_knowable and not is_apart
         logs = ", ".join(f"{each.log_marginal:.2f} ± {each.standard_error:.2f}" for each in found)
-        print(f"table {n}: true rank {true}, {'best' if is_best else 'not best'}; {logs}")
+        print(f"table {n}: true rank {true}, best {best}; {logs}")
         bound = f"{at_true.upper:.2f} ± {at_true.upper_standard_error:.2f}"
-        known = "can" if is_knowable else "cannot"
-        n_runs = len(at_true.lower.repeats)
-        print(
-            f"  {n_runs} runs; bound above at the true rank {bound}: it {known} be known",
-            flush=True,
-        )
+        can = "can" if is_knowable else "cannot"
+        runs = f"{len(at_true.lower.repeats)} runs, upper bound {bound}"
+        print(f"  at the true rank {runs}: this rank {can} be known", flush=True)
     print(
         f"true rank most probable in {n_found} of {n_knowable} tables where it can be known; in "
         f"{n_tied} of these two standard errors do not tell it apart from another"

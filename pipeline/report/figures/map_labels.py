@@ -53,7 +53,7 @@ class MapLabels:
         fitting = 1.7 * float(self._radius[k]) / float(np.hypot(text_width(text, 1.0), 0.8))
         if fitting < self._smallest:
             return None
-        free = []
+        free: list[tuple[int, int, Placed, Box]] = []
         for step in INSIDE:
             most = max(self._smallest, 0.6 * fitting) if any(step) else fitting
             size = min(most, self._largest)
