@@ -13,9 +13,10 @@ more than their errors show that more searches or sweeps are needed.
 
 `known` draws tables of 1,000 tokens from NMF, with tables drawn from their priors, and scores the
 ranks from 1 to two above the true one. If other ranks are within 3 nats of the best (20 to 1), they
-and the best are estimated again, with four times the runs. Annealed back from the true allocation,
-the upper bound of the true rank is certain: where a lower bound of another rank is above it, the
-data speak for that rank, and the true one cannot be known.
+and the best are estimated again, with four times the runs, and those that are then not told apart
+once more, with four times the sweeps as well. Annealed back from the true allocation, the upper
+bound of the true rank is certain: where a lower bound of another rank is above it, the data speak
+for that rank, and the true one cannot be known.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 N_TOKENS, N_LETTER_PAIRS, N_BINS, N_TABLES = 1000, 2000, 5, 20
 SHAPE, A, TRUE_RANKS, MORE_RANKS = (15, 20), 20.0, (2, 3, 4, 5), 2
 CLOSE = math.log(20)  # Nats below the best rank, up to which ranks are estimated again
-MORE_RUNS = 4  # Times the runs then
+MORE = 4  # Times the runs then, and times the sweeps of ranks that are still not told apart
 
 
 def table_of(name: str) -> CellCounts:
@@ -87,23 +88,39 @@ def decided(
 ) -> tuple[list[MarginalEstimate], dict[str, Any]]:
     """Return the estimate of each model, and the settings of the best one.
 
-    If other models are within `CLOSE` of the best, they and the best are estimated again, with
-    `MORE_RUNS` times the runs.
+    If other models are within `CLOSE` of the best, they and the best are estimated again, with four
+    times the runs; those that are then not told apart once more, with four times the sweeps too.
     """
     found = [log_marginal(each, X, "annealed", **settings) for each in models]
-    more = settings | {"n_repeats": MORE_RUNS * settings["n_repeats"]}
-    again: set[int] = set()
-    while len(close := close_to_best(found)) > 1 and close - again:
-        for n in close - again:
-            found[n] = log_marginal(models[n], X, "annealed", **more)
-        again |= close
-    return found, more if again else settings
+    for more, are_close in (({"n_repeats": MORE}, is_close), ({"n_sweeps": MORE}, is_tied)):
+        stronger = settings | {name: times * settings[name] for name, times in more.items()}
+        again: set[int] = set()
+        while len(close := close_to_best(found, are_close)) > 1 and close - again:
+            for n in close - again:
+                found[n] = log_marginal(models[n], X, "annealed", **stronger)
+            again |= close
+        if not again:
+            break
+        settings = stronger
+    return found, settings
 
 
-def close_to_best(found: list[MarginalEstimate]) -> set[int]:
-    """Return the places of the estimates within `CLOSE` of the highest."""
-    best = max(each.log_marginal for each in found)
-    return {n for n, each in enumerate(found) if best - each.log_marginal < CLOSE}
+def close_to_best(
+    found: list[MarginalEstimate], are_close: Callable[[MarginalEstimate, MarginalEstimate], bool]
+) -> set[int]:
+    """Return the places of the highest estimate and of those that are close to it."""
+    best = max(found, key=lambda each: each.log_marginal)
+    return {n for n, each in enumerate(found) if each is best or are_close(each, best)}
+
+
+def is_close(estimate: MarginalEstimate, best: MarginalEstimate) -> bool:
+    """Return whether an estimate is within `CLOSE` of the best."""
+    return best.log_marginal - estimate.log_marginal < CLOSE
+
+
+def is_tied(estimate: MarginalEstimate, best: MarginalEstimate) -> bool:
+    """Return whether two standard errors do not tell an estimate apart from the best."""
+    return not is_below(estimate, best)
 
 
 def is_below(estimate: MarginalEstimate, other: MarginalEstimate) -> bool:
@@ -135,7 +152,7 @@ def print_known(tables: list[int], settings: dict[str, Any]) -> None:
         print(f"table {n}: true rank {true}, best {best}; {logs}")
         bound = f"{at_true.upper:.2f} ± {at_true.upper_standard_error:.2f}"
         can = "can" if is_knowable else "cannot"
-        runs = f"{len(at_true.lower.repeats)} runs, upper bound {bound}"
+        runs = f"{seeded['n_repeats']} runs of {seeded['n_sweeps']} sweeps, upper bound {bound}"
         print(f"  at the true rank {runs}: this rank {can} be known", flush=True)
     print(
         f"true rank most probable in {n_found} of {n_knowable} tables where it can be known; in "
