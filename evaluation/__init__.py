@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from evaluation.allocation.log_marginal import log_marginal as log_marginal
     from evaluation.allocation.marginal_estimate import MarginalEstimate as MarginalEstimate
     from evaluation.allocation.marginal_estimate import ParticlePath as ParticlePath
+    from evaluation.allocation.pooled import pool_marginals as pool_marginals
     from evaluation.allocation.totals import log_marginal_by_total as log_marginal_by_total
     from evaluation.certificate import Certificate as Certificate
     from evaluation.certificate import certify as certify

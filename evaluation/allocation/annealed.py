@@ -29,10 +29,15 @@ import numpy as np
 
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath, SearchResult
 from evaluation.allocation.simulate import draw
-from evaluation.arrays import Floats, Ints32
+from evaluation.arrays import Floats, Ints, Ints32
 from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
 from models.allocation.annealing.mode import MAX_KEPT, Mode, distinct, fitted_to
-from models.allocation.annealing.path import N_FIRST, follow, slowed
+from models.allocation.annealing.path import (
+    N_FIRST,
+    expected_counts,
+    follow,
+    slowed,
+)
 from models.allocation.annealing.population import (
     Path,
     Population,
@@ -55,6 +60,7 @@ from models.allocation.annealing.searches import (
 from models.allocation.cell_counts import MISSING, CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import InferencePlan, plan_of
+from models.allocation.joint_values import all_values
 from models.allocation.model import AllocationModel
 from models.allocation.particles.runs import MAX_MEMORY
 from models.checks import check_whole
@@ -67,7 +73,9 @@ N_MODES = 8
 SLOWER = 16  # Steps of a run from modes for each step otherwise, where runs vary by `EVEN` or more
 LONG_PARTICLES = 2  # Particles of a run where modes are too many, in units of those given
 N_TIMES = 200  # Maximum number of steps that a path keeps
-PILOT, BACK, KEPT, DRAWN = 1, 2, 5, 7  # Streams of random numbers
+N_DRAWN, DRAWN_TOKENS = 16, 1 << 17  # Maximum number of draws from a run, and of their tokens
+BETWEEN = 0.01  # Sweeps between two draws, in units of the steps of a path
+PILOT, BACK, KEPT, DRAWN, ENDS = 1, 2, 5, 7, 11  # Streams of random numbers
 
 
 @dataclass(frozen=True)
@@ -183,8 +191,12 @@ def check_annealing_memory(
     needed += labels_bytes(plan, n_modes, n_threads)
     if n_modes:
         needed += n_threads * 32 * len(RULES) * n_most  # labels of a run's particles, by each rule
-        needed += n_repeats * 24 * len(RULES) * MAX_KEPT
-    needed += n_repeats * (16 * N_TIMES + 4 * plan.observed.n_tokens)
+        needed += n_repeats * 32 * len(RULES) * MAX_KEPT
+    n_ends = MAX_KEPT * min(len(RULES), n_particles) if n_modes else 1
+    n_tokens = plan.observed.n_tokens
+    drawn = 24 * (3 + len(plan.model.indices)) * _n_drawn(n_tokens)
+    n_bytes = 4 * n_ends + drawn
+    needed += n_repeats * (16 * N_TIMES + n_bytes * n_tokens)
     of_long = f", {n_most:,} where modes are many," if n_modes else ""
     if needed > max_memory:
         raise TableMemoryError(
@@ -228,19 +240,37 @@ class _Ends(NamedTuple):
     log_mean: Floats  # (n_rules,), log of the estimate
     variance: Floats  # (n_rules,), its relative variance, from the genealogy
     fits: Floats  # (n_rules,), log-probability of modes and labels
+    drawn: Ints  # (n_rules,), place in `values` of a chain that is drawn by weight
+    values: Ints32  # (n, T), joint values of the chains that any rule draws
+    or_before: float  # Uniform number by which it is decided whether a start before is taken
 
     @classmethod
-    def of(cls, constant: float, log: float, log_labels: Floats, population: Population) -> "_Ends":
+    def of(
+        cls,
+        constant: float,
+        log: float,
+        log_labels: Floats,
+        population: Population,
+        uniform: tuple[float, float],
+    ) -> "_Ends":
         """Return the ends of chains with `log_labels` (n_particles, n_rules), weights of labels.
 
         Where they began the data have the log-probability `constant`; `log` is what `follow` says.
+        A chain is drawn by the first of the `uniform` numbers, for all rules.
         """
         logs = population.log_weight[:, np.newaxis] + log_labels
-        founder = population.founder
+        weights, founder = np.cumsum(np.exp(logs - logs.max(axis=0)), axis=0), population.founder
+        chains, drawn = np.unique(
+            [np.searchsorted(each / each[-1], uniform[0], side="right") for each in weights.T],
+            return_inverse=True,
+        )
         return cls(
             np.array([constant + (log + log_mean_of(each).log_mean) for each in logs.T]),
             np.array([genealogy_variance(each, founder) for each in logs.T]),
             log_labels.sum(axis=0),
+            drawn,
+            population.values[chains],
+            uniform[1],
         )
 
 
@@ -302,46 +332,46 @@ class _Runs:
         effective = np.zeros((self.n_repeats, len(times)))
         n_ancestors = np.zeros((self.n_repeats, len(times)), dtype=np.int64)
         runs: list[list[_Ends]] = [[] for _ in range(self.n_repeats)]
-        ends = [np.zeros(0, dtype=np.int32)] * self.n_repeats
 
         def work(first: int, last: int) -> None:
             for repeat in range(first, last):
-                rng, total = np.random.default_rng([self.seed, repeat]), -np.inf
+                rng = np.random.default_rng([self.seed, repeat])
                 for mode in range(len(self.starts)):
-                    found, end, record = self._run(mode, rng, on_progress)
+                    found, record = self._run(mode, rng, on_progress)
                     runs[repeat].append(found)
-                    log = found.log_mean[self._rule]
-                    total = np.logaddexp(total, log)
                     if mode == 0:
                         effective[repeat], n_ancestors[repeat] = record[times - 1].T
-                    if mode == 0 or rng.random() < math.exp(log - total):
-                        ends[repeat] = end
 
         for_blocks(work, self.n_repeats, 1, self.n_threads)
+        ends = []
         for repeat, (run, rule) in enumerate(zip(runs, self._rules(runs), strict=True)):
             logs = np.array([found.log_mean[rule] for found in run])
             repeats[repeat] = log_mean_of(logs).log_mean
             share = np.exp(logs - repeats[repeat]) / len(logs)
             variances[repeat] = (share**2 * [found.variance[rule] for found in run]).sum()
-        path = ParticlePath(times, effective, n_ancestors)
-        n_tokens = self.posterior.plan.observed.n_tokens
+            totals = np.logaddexp.accumulate(logs)
+            is_taken = [
+                found.or_before < math.exp(logs[n] - totals[n]) for n, found in enumerate(run)
+            ]
+            taken = run[np.flatnonzero(is_taken)[-1]]
+            ends.append(taken.values[taken.drawn[rule]])
+        plan = self.posterior.plan
         estimate = MarginalEstimate.of_repeats(
             repeats,
             "annealed",
-            n_tokens,
+            plan.observed.n_tokens,
             self.starts[0].n_particles,
-            path,
+            ParticlePath(times, effective, n_ancestors),
             variances,
             self.searches,
+            _drawn(self.posterior, ends, max(1, round(BETWEEN * n_steps)), self.seed),
         )
         return estimate, ends
 
     def _run(
         self, mode: int, rng: np.random.Generator, on_progress: Callable[[int], object]
-    ) -> tuple[_Ends, Ints32, Floats]:
-        """Return the ends of the chains, the values of one of them, drawn by weight, and the record
-        of their sizes.
-        """
+    ) -> tuple[_Ends, Floats]:
+        """Return the ends of the chains, and the record of their sizes."""
         path, constant, n_particles = self.starts[mode]
         moves, labels = self.posterior.moves, self.labels
         population = new_population(self.posterior.urn, moves, n_particles)
@@ -350,15 +380,8 @@ class _Runs:
         if labels is not None:
             every = population.values
             log_labels = np.array([labels.log_weights(values, mode, rng) for values in every])
-        logs = population.log_weight + log_labels[:, self._rule]
-        weights = np.exp(logs - logs.max())
-        end = population.values[int(rng.choice(n_particles, p=weights / weights.sum()))].copy()
-        return _Ends.of(constant, log, log_labels, population), end, record
-
-    @property
-    def _rule(self) -> int:
-        """Number of the rules for labels that fit the pilots best."""
-        return 0 if self.labels is None else RULES.index(self.labels.rules)
+        uniform = rng.random(), rng.random() if mode > 0 else 0.0
+        return _Ends.of(constant, log, log_labels, population, uniform), record
 
     def _rules(self, runs: Sequence[Sequence[_Ends]]) -> list[int]:
         """Return the number of the rules for labels of each run: those that fit the ends of pilots
@@ -420,6 +443,34 @@ def _n_particles_of(mode: Mode, best: Mode, n_particles: int) -> int:
     """
     ratio = math.exp(mode.log_marginal - best.log_marginal)
     return max(min(2, n_particles), math.ceil(n_particles * ratio))
+
+
+def _n_drawn(n_tokens: int) -> int:
+    """Return how many allocations are drawn from each run."""
+    return max(1, min(N_DRAWN, DRAWN_TOKENS // max(1, n_tokens)))
+
+
+def _drawn(posterior: Posterior, ends: Sequence[Ints32], n_sweeps: int, seed: int) -> CellCounts:
+    """Return allocations by chains from these joint values (T,), one each so many sweeps, over
+    chains, draws and all indices.
+    """
+    plan, sizes = posterior.plan, posterior.plan.model.cardinalities
+    n_tokens, n_drawn = plan.observed.n_tokens, _n_drawn(plan.observed.n_tokens)
+    cell_of = np.repeat(np.arange(len(plan.observed.counts)), plan.observed.counts)
+    n_joint = int(posterior.urn.n_values.max())
+    n_codes, cells, counts = len(plan.observed.counts) * n_joint, [], []
+    for run, values in enumerate(ends):
+        chain, rng = posterior.chain_at(values), np.random.default_rng([seed, run, ENDS])
+        drawn = np.zeros((n_drawn, n_tokens), dtype=np.int64)
+        for n in range(n_drawn):
+            expected_counts(posterior.moves, chain, 0, n_sweeps, rng)
+            drawn[n] = n * n_codes + cell_of * n_joint + chain.values[0]
+        codes, numbers = np.unique(drawn, return_counts=True)
+        here = all_values(plan, codes % n_codes // n_joint, codes % n_joint)
+        cells.append(np.column_stack([np.full(len(here), run), codes // n_codes, here]))
+        counts.append(numbers)
+    shape = (len(ends), n_drawn, *(sizes[name] for name in plan.model.indices))
+    return CellCounts(np.concatenate(cells), np.concatenate(counts), shape)
 
 
 def _values_of(plan: InferencePlan, allocation: CellCounts) -> Ints32:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 import numpy as np
 
 from evaluation.monte_carlo.log_mean import log_mean_of
+from models.allocation.cell_counts import CellCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints
 
 LARGEST_ERROR = 0.5  # nats. Above it, the mean of the repeats hangs on the few that are largest.
+SEVERAL = 2.0  # Models on whose runs an estimate rests, at least, for their searches to agree
 MarginalDirection = Literal["exact", "unbiased", "lower bound"]
-PATH = "path/"  # begins the names of the arrays of a path
+PATH, ALLOCATIONS = "path/", "allocations/"  # begin the names of the arrays of these
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +75,12 @@ class MarginalEstimate:
     n_found: int = field(default=0, repr=False)
     """Lines of searches that found, without the other, a mode as probable as the best one, within a
     nat; at least 1, and 0 where runs started from the prior's mean."""
+    allocations: CellCounts | None = field(default=None, repr=False)
+    """Over runs, draws and all indices of the model, allocations drawn from each run of "annealed"
+    by weight: times the run's estimate, the mean of any function of one is the function's sum over
+    the allocations that X can have, each with its probability."""
+    n_sources: float = field(default=0.0, repr=False)
+    """Models on whose runs a `pooled` estimate rests, effectively, at least 1; 0 of others."""
 
     @property
     def spread(self) -> float:
@@ -93,8 +101,10 @@ class MarginalEstimate:
 
     @property
     def is_found_once(self) -> bool:
-        """Whether of two lines of searches at most one found a mode as good as the best."""
-        return self.n_found == 1 < len(self.searches)
+        """Whether of two lines of searches at most one found a mode as good as the best, and no
+        search for another model did.
+        """
+        return self.n_found == 1 < len(self.searches) and self.n_sources < SEVERAL
 
     @property
     def _is_below_searches(self) -> bool:
@@ -114,11 +124,16 @@ class MarginalEstimate:
         found = {
             prefix + each.name: np.asarray(getattr(self, each.name))
             for each in fields(self)
-            if each.name != "path"
+            if each.name not in ("path", "allocations")
         }
         if self.path is not None:
             for each in fields(self.path):
                 found[prefix + PATH + each.name] = getattr(self.path, each.name)
+        if self.allocations is not None:
+            for each in fields(self.allocations):
+                values = np.asarray(getattr(self.allocations, each.name))
+                smallest = np.min_scalar_type(values.max(initial=0))
+                found[prefix + ALLOCATIONS + each.name] = values.astype(smallest)
         return found
 
     @classmethod
@@ -128,17 +143,26 @@ class MarginalEstimate:
         Raises KeyError if an array is missing; ValueError if the arrays are no estimate.
         """
         values: dict[str, Any] = {}
-        former = {"genealogy_error": math.nan, "searches": np.zeros(0), "n_found": 0}  # had none
+        former: dict[str, Any] = {
+            "genealogy_error": math.nan,
+            "searches": np.zeros(0),
+            "n_found": 0,
+        }  # had none
+        former["n_sources"] = 0.0
         given = {prefix + name: np.asarray(value) for name, value in former.items()} | {**arrays}
         for each in fields(cls):
-            if each.name != "path":
+            if each.name not in ("path", "allocations"):
                 array = given[prefix + each.name]
                 values[each.name] = array if each.name in ("repeats", "searches") else array.item()
         if values["direction"] not in get_args(MarginalDirection):
             raise ValueError(f"direction must be one of {get_args(MarginalDirection)}")
-        names = [each.name for each in fields(ParticlePath)]
-        if any(prefix + PATH + name in arrays for name in names):
-            values["path"] = ParticlePath(*(arrays[prefix + PATH + name] for name in names))
+        for name, start, part in (
+            ("path", PATH, ParticlePath),
+            ("allocations", ALLOCATIONS, CellCounts),
+        ):
+            names = [prefix + start + each.name for each in fields(part)]
+            if any(each in arrays for each in names):
+                values[name] = part(*(arrays[each] for each in names))
         return cls(**values)
 
     @classmethod
@@ -151,10 +175,11 @@ class MarginalEstimate:
         path: ParticlePath,
         variances: Floats | None = None,
         searches: SearchResult | None = None,
+        allocations: CellCounts | None = None,
     ) -> MarginalEstimate:
         """Return the mean of unbiased estimates of a probability, given their logs, and their
-        relative `variances` by genealogy (n_repeats,), where these are known, and what was found by
-        `searches`.
+        relative `variances` by genealogy (n_repeats,), where these are known, what was found by
+        `searches`, and `allocations` drawn from the runs.
         """
         log_marginal, error, _ = log_mean_of(repeats)
         genealogy_error = math.nan
@@ -164,7 +189,7 @@ class MarginalEstimate:
         if len(repeats) == 1:
             error = genealogy_error
         found = searches or SearchResult(np.zeros(0), 0)
-        of_particles = (n_tokens, repeats, n_particles, path, genealogy_error, *found)
+        of_particles = (n_tokens, repeats, n_particles, path, genealogy_error, *found, allocations)
         return cls(log_marginal, error, method, "unbiased", *of_particles)
 
 

@@ -65,18 +65,29 @@ class JointValues:
 
     def allocation(self, chosen: Ints, numbers: Ints) -> CellCounts:
         """Return the tokens of all cells with all their indices, from the output of `modes`."""
-        model = self.plan.model
         cell_of = np.repeat(np.arange(len(self.chosen_at) - 1), np.diff(self.chosen_at))
-        cells = np.zeros((len(chosen), len(model.indices)), dtype=np.int64)
-        for axis, name in enumerate(model.indices):
-            if name in model.visible:
-                cells[:, axis] = self.plan.observed.cells[cell_of, model.visible.index(name)]
-        pattern_of = self.plan.arrays.pattern_of[cell_of]
-        for pattern, names in enumerate(self.plan.unknown):
-            of_pattern = pattern_of == pattern
-            if names:
-                values = np.unravel_index(chosen[of_pattern], self.sizes[pattern])
-                for name, value in zip(names, values, strict=True):
-                    cells[of_pattern, model.indices.index(name)] = value
-        shape = tuple(model.cardinalities[name] for name in model.indices)
-        return CellCounts(cells, numbers, shape)
+        return allocation_of(self.plan, cell_of, chosen, numbers)
+
+
+def allocation_of(plan: InferencePlan, cell_of: Ints, values: Ints, numbers: Ints) -> CellCounts:
+    """Return an allocation over all indices of the model: so many tokens of these cells of
+    `plan.observed` with these joint values, (n,) each.
+    """
+    cells = all_values(plan, cell_of, values)
+    sizes = plan.model.cardinalities
+    return CellCounts(cells, numbers, tuple(sizes[name] for name in plan.model.indices))
+
+
+def all_values(plan: InferencePlan, cell_of: Ints, values: Ints) -> Ints:
+    """Return the values of all indices of the model (n, n_indices) of tokens of these cells of
+    `plan.observed` with these joint values, (n,) each.
+    """
+    model, observed = plan.model, plan.observed
+    columns = dict(zip(model.visible, observed.cells[cell_of].T, strict=True))
+    columns |= {name: np.zeros(len(cell_of), dtype=np.int64) for name in model.hidden}
+    for pattern, names in enumerate(plan.unknown):
+        here = plan.arrays.pattern_of[cell_of] == pattern
+        strides, _ = mixed_radix([model.cardinalities[name] for name in names])
+        for name, stride in zip(names, strides, strict=True):
+            columns[name][here] = values[here] // stride % model.cardinalities[name]
+    return np.stack([columns[name] for name in model.indices], axis=1)

@@ -26,6 +26,7 @@ from corpora.files import atomic_write_text, remove_partial_files
 from corpora.formats.vocabulary_file import stem_of
 from evaluation.allocation.log_marginal import log_marginal
 from evaluation.allocation.marginal_estimate import MarginalEstimate, TimedMarginal, timed
+from evaluation.allocation.pooled import pool_marginals, share_allocations
 from models.allocation.cell_counts import MISSING, CellCounts
 from pipeline.allocation.candidates import (
     BY_PARTICLES,
@@ -78,7 +79,7 @@ def allocate(settings: AllocateSettings, file: str) -> dict[str, Any]:
     directory.mkdir(parents=True, exist_ok=True)
     with writer_lock(directory):
         remove_partial_files(directory)
-        scores = _scores(candidates, table, settings)
+        scores = _pooled(candidates, _scores(candidates, table, settings))
         best = int(np.argmax([score.estimate.log_marginal for score in scores]))
         factors, files = _factorised(candidates, best, table, settings, directory)
         result = _result(candidates, scores, best, factors, table, settings)
@@ -99,6 +100,8 @@ def _scores(
     parts = _depends_on(settings)
     group = ResultCache().group("allocation", data=table.hash, settings=parts)
     found = [group.get(each.hash, TimedMarginal.from_arrays) for each in candidates]
+    if settings.method == "annealed":  # entries of earlier versions have no allocations
+        found = [each if each and each.estimate.allocations else None for each in found]
     new = [each for each, score in zip(candidates, found, strict=True) if score is None]
     warn_of_long_work(new, table, settings)
     scores = []
@@ -112,6 +115,27 @@ def _scores(
                 group.put(each.hash, score.to_arrays())
             scores.append(score)
             progress.update(1)
+    return scores
+
+
+def _pooled(
+    candidates: Sequence[Candidate], scores: Sequence[TimedMarginal]
+) -> list[TimedMarginal]:
+    """Return scores, those of annealed models of the same graph each from the runs of all."""
+    scores = list(scores)
+    for graph in dict.fromkeys(each.graph for each in candidates):
+        pool = [
+            m
+            for m, each in enumerate(candidates)
+            if each.graph == graph
+            and scores[m].estimate.allocations is not None
+            and np.isfinite(scores[m].estimate.repeats).all()
+        ]
+        models = [candidates[m].model for m in pool]
+        if len(pool) > 1 and share_allocations(models):
+            estimates = pool_marginals(models, [scores[m].estimate for m in pool])
+            for m, estimate in zip(pool, estimates, strict=True):
+                scores[m] = scores[m]._replace(estimate=estimate)
     return scores
 
 

@@ -1,8 +1,9 @@
 """Scored models as rows: posterior log odds with errors, a recommendation, warnings.
 
 All models have the same prior probability. The posterior log-probability of model m is
-l_m - log Σ_n exp(l_n); as the estimates l are independent, its variance is Σ_n (δ_mn - p_n)² s_n²
-(delta method).
+l_m - log Σ_n exp(l_n), and its variance Σ_nq (δ_mn - p_n) (δ_mq - p_q) C_nq, with the covariances C
+of the estimates l (delta method). Estimates are independent, but for those of one graph that are
+`pooled`: these have the covariance of their repeats.
 
 The standard error s of a log is the relative one of the probability. It is never above 1: if one
 run outweighs all others, the mean is that run's, and s is 1. The estimate is *rough* then
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from evaluation.allocation.marginal_estimate import TimedMarginal
+from evaluation.allocation.marginal_estimate import SEVERAL, TimedMarginal
 from evaluation.arrays import Floats
 from pipeline.allocation.candidates import Candidate, model_name
 
@@ -32,7 +33,17 @@ def rows_of(
     """Return a row for each model; missing numbers are None, as JSON has no NaN."""
     marginals = np.array([score.estimate.log_marginal for score in scores])
     errors = np.array([score.estimate.standard_error for score in scores])
-    odds, odds_errors = log_odds(marginals, errors)
+    covariance = np.diag(errors**2)
+    for graph in {each.graph for each in candidates}:
+        pool = [
+            m
+            for m, (candidate, score) in enumerate(zip(candidates, scores, strict=True))
+            if candidate.graph == graph and score.estimate.n_sources
+        ]
+        if pool:
+            repeats = np.array([scores[m].estimate.repeats for m in pool])
+            covariance[np.ix_(pool, pool)] = covariance_of(marginals[pool], repeats)
+    odds, odds_errors = log_odds(marginals, covariance)
     return [
         {
             "graph": candidate.graph,
@@ -47,6 +58,7 @@ def rows_of(
             "log_odds_standard_error": finite(odds_errors[m]),
             **_particles(score),
             "modes_found": score.estimate.n_found or None,
+            "sources": score.estimate.n_sources or None,
             "seconds": score.seconds,
             "repeats": [finite(each) for each in score.estimate.repeats],
         }
@@ -54,18 +66,30 @@ def rows_of(
     ]
 
 
-def log_odds(marginals: Floats, errors: Floats) -> tuple[Floats, Floats]:
+def covariance_of(marginals: Floats, repeats: Floats) -> Floats:
+    """Return the covariance (n, n) of logs of means (n,), given the logs of what they are the means
+    of (n, n_repeats), each repeat for all at once.
+    """
+    deviations = np.exp(repeats - marginals[:, np.newaxis]) - 1.0
+    n_repeats = repeats.shape[1]
+    covariance: Floats = deviations @ deviations.T / (n_repeats * (n_repeats - 1))
+    return covariance
+
+
+def log_odds(marginals: Floats, covariance: Floats) -> tuple[Floats, Floats]:
     """Log-probabilities (n,) of models given the data, and their standard errors."""
     if not np.isfinite(marginals).any():
         return np.full(len(marginals), np.nan), np.full(len(marginals), np.nan)
     odds = marginals - logsumexp(marginals)
     shares = np.exp(odds)
-    weights = (np.eye(len(odds)) - shares) ** 2
     # An impossible model has no error, and adds none to the errors of others.
-    known = np.where(shares > 0, errors, 0.0)
+    is_possible = shares > 0
+    known = np.where(np.outer(is_possible, is_possible), covariance, 0.0)
+    weights = np.eye(len(odds)) - shares
     with np.errstate(invalid="ignore"):
-        variance = weights @ known**2 + np.where(shares > 0, 0.0, errors**2)
-    return odds, np.sqrt(variance)
+        variance = np.einsum("mn,nq,mq->m", weights, known, weights)
+        variance = variance + np.where(is_possible, 0.0, np.diag(covariance))
+    return odds, np.sqrt(np.maximum(variance, 0.0))
 
 
 def recommend(rows: Sequence[dict[str, Any]], place: int, method: str) -> str:
@@ -130,7 +154,15 @@ def difference(best: dict[str, Any], other: dict[str, Any]) -> tuple[float, floa
     """Return the difference of two models in nats, and its standard error."""
     errors = best["standard_error"], other["standard_error"]
     gap = float(best["log_marginal"] - other["log_marginal"])
-    return gap, None if None in errors else math.hypot(*errors)
+    if None in errors:
+        return gap, None
+    if best.get("sources") and other.get("sources") and best["graph"] == other["graph"]:
+        both = (best, other)
+        marginals = np.array([row["log_marginal"] for row in both])
+        of_repeats = [[number(each) for each in row["repeats"]] for row in both]
+        covariance = covariance_of(marginals, np.array(of_repeats))
+        return gap, math.sqrt(max(0.0, float(np.array([1, -1]) @ covariance @ [1, -1])))
+    return gap, math.hypot(*errors)
 
 
 def is_significant(best: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -172,7 +204,11 @@ def warnings_of(
             "models): what is rare may have been missed, and errors be larger than they say; more "
             "--moves or --particles"
         )
-    alone = [row for row in rows if row["rough"] and row["modes_found"] == 1]
+    alone = [
+        row
+        for row in rows
+        if row["rough"] and row["modes_found"] == 1 and (row["sources"] or 0.0) < SEVERAL
+    ]
     if alone:
         found.append(
             f"the best mode of {_names(alone)} was not found by both lines of searches: there may "
@@ -208,6 +244,11 @@ def effort_of(method: str) -> str:
 def name_of(row: dict[str, Any]) -> str:
     """Name of a model in sentences."""
     return model_name(row["graph"], row["rank"])
+
+
+def number(value: float | None) -> float:
+    """Return a value of a row; -inf where it has none."""
+    return -math.inf if value is None else value
 
 
 def finite(value: float) -> float | None:

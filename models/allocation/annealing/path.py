@@ -37,7 +37,7 @@ from models.allocation.annealing.sweep import Moves
 from models.allocation.annealing.urn import Urn
 from models.allocation.cell_counts import CellCounts
 from models.allocation.inference_plan import InferencePlan
-from models.allocation.tables import mixed_radix
+from models.allocation.joint_values import allocation_of
 from models.arrays import Floats, Ints, Ints32
 
 N_STRETCHES = 20
@@ -95,8 +95,7 @@ def allocation_over(
     """Sweep the first particle at the end of a path; return its tokens over all indices of the
     model, summed over the sweeps.
     """
-    model, observed = plan.model, plan.observed
-    cell_of = np.repeat(np.arange(len(observed.counts)), observed.counts)
+    cell_of = np.repeat(np.arange(len(plan.observed.counts)), plan.observed.counts)
     n_joint = int(population.urn.n_values.max())
     nothing = np.zeros(population.counts.shape[1])
     found, numbers = np.zeros((2, 0), dtype=np.int64)
@@ -105,16 +104,7 @@ def allocation_over(
         here, of_sweep = np.unique(cell_of * n_joint + population.values[0], return_counts=True)
         found, at = np.unique(np.concatenate([found, here]), return_inverse=True)
         numbers = np.bincount(at, np.concatenate([numbers, of_sweep])).astype(np.int64)
-    cell, value = found // n_joint, found % n_joint
-    columns = dict(zip(model.visible, observed.cells[cell].T, strict=True))
-    columns |= {name: np.zeros(len(cell), dtype=np.int64) for name in model.hidden}
-    for pattern, names in enumerate(plan.unknown):
-        here = plan.arrays.pattern_of[cell] == pattern
-        strides, _ = mixed_radix([model.cardinalities[name] for name in names])
-        for name, stride in zip(names, strides, strict=True):
-            columns[name][here] = value[here] // stride % model.cardinalities[name]
-    sizes = tuple(model.cardinalities[name] for name in model.indices)
-    return CellCounts(np.stack([columns[name] for name in model.indices], axis=1), numbers, sizes)
+    return allocation_of(plan, found // n_joint, found % n_joint, numbers)
 
 
 class Pilot(NamedTuple):

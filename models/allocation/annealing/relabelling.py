@@ -29,8 +29,8 @@ import numpy as np
 
 from models.allocation.annealing.group_fits import group_fits
 from models.allocation.annealing.urn import Urn
+from models.allocation.exchangeable import exchangeable_classes
 from models.allocation.inference_plan import InferencePlan
-from models.allocation.model import AllocationModel
 from models.arrays import Floats, Ints, Ints32
 
 MAX_BLOCK = 1 << 20  # Shares that are computed at once
@@ -169,30 +169,6 @@ class Relabelling:
             order = np.lexsort([rng.random(n_values), -sizes])
             found.append(_Groups(names in self.classes, sizes, order, tuple(fits)))
         return found
-
-
-def exchangeable_classes(model: AllocationModel) -> tuple[tuple[str, ...], ...]:
-    """Return the hidden indices whose values can be permuted without a change of probability.
-
-    Indices on the same axis of a table that they share are permuted together. None is in a class
-    if the prior differs between their values, or a visible index is on the same axis.
-    """
-    class_of = {name: {name} for name in model.indices}
-    fixed: set[str] = set(model.visible)
-    for group in model.table_groups():
-        families = [model.family(name) for name in group]
-        alpha = None if model.prior is None else model.pseudo_counts(group[0])
-        for axis, names in enumerate(zip(*families, strict=True)):
-            together = set().union(*(class_of[name] for name in names))
-            class_of.update(dict.fromkeys(together, together))
-            if alpha is not None and (np.diff(alpha, axis=axis) != 0).any():
-                fixed |= set(names)
-    found = {
-        tuple(name for name in model.indices if name in class_of[each])
-        for each in model.hidden
-        if not class_of[each] & fixed and model.cardinalities[each] > 1
-    }
-    return tuple(sorted(found))
 
 
 def relabelling_bytes(plan: InferencePlan, n_modes: int, n_threads: int) -> int:

@@ -172,7 +172,7 @@ def best_rank(rows: list[dict[str, Any]]) -> dict[str, Any]:
     found = {"rank": top["rank"], "log_marginal": top["log_marginal"]}
     if top["direction"] == "lower bound" or not np.isfinite(levels).any():
         return found | {"probability": None, "near": None}
-    odds, _ = log_odds(levels, errors)
+    odds, _ = log_odds(levels, np.diag(errors**2))
     others = [row for row in rows if row is not top and row["log_marginal"] is not None]
     near = [row for row in others if not is_significant(top, row)]
     is_rough = any(row["rough"] for row in (top, *near))

@@ -1,5 +1,6 @@
 import itertools
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 from unittest import mock
 
@@ -12,7 +13,14 @@ from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePa
 from models import AllocationModel, LDATopics, ModelFormatError, load_model
 from pipeline.allocation import allocate as command
 from pipeline.allocation.factors import Factors, read_factors
-from pipeline.allocation.scores import is_significant, log_odds, recommend, rows_of, warnings_of
+from pipeline.allocation.scores import (
+    difference,
+    is_significant,
+    log_odds,
+    recommend,
+    rows_of,
+    warnings_of,
+)
 from pipeline.allocation.table import format_rows, format_strongest, marginal, strongest
 from tests.pipeline.support import call, flip
 
@@ -180,10 +188,11 @@ def test_the_strongest_values_as_lines():
 def test_the_error_of_odds_is_that_of_simulated_estimates():
     rng = np.random.default_rng(5)
     marginals, errors = np.array([-100.0, -100.5, -103.0, -np.inf]), np.array([0.02, 0.05, 0.1, 0])
-    odds, odds_errors = log_odds(marginals, errors)
+    covariance = np.diag(errors**2)
+    odds, odds_errors = log_odds(marginals, covariance)
     assert np.exp(odds).sum() == pytest.approx(1.0)
     draws = rng.standard_normal((2000, 4))
-    drawn = np.array([log_odds(marginals + errors * each, errors)[0][:3] for each in draws])
+    drawn = np.array([log_odds(marginals + errors * each, covariance)[0][:3] for each in draws])
     # of 2,000 draws the standard error of a standard deviation is 1.6 %; four of these
     np.testing.assert_allclose(drawn.std(axis=0), odds_errors[:3], rtol=0.064)
     assert odds[3] == -np.inf
@@ -191,10 +200,53 @@ def test_the_error_of_odds_is_that_of_simulated_estimates():
     assert abs(odds_errors[1] / naive - 1) > 0.2
 
 
+def pooled_row(rank, repeats):
+    repeats = np.array(repeats)
+    level = float(np.logaddexp.reduce(repeats) - np.log(len(repeats)))
+    error = float(np.exp(repeats - level).std(ddof=1) / np.sqrt(len(repeats)))
+    return row(rank, level, error, sources=3.0, repeats=repeats.tolist())
+
+
+def test_what_pooled_estimates_have_in_common_is_no_error_of_their_difference():
+    common, rng = np.array([0.4, -0.3, 0.1, -0.2, 0.3]), np.random.default_rng(1)
+    one, other = (pooled_row(n, -9.0 - n + common + 0.01 * rng.standard_normal(5)) for n in (1, 2))
+    gap, error = difference(one, other)
+    assert gap == pytest.approx(1.0, abs=0.03)
+    assert error < 0.02 < one["standard_error"]
+    assert difference(one, {**other, "graph": "cp"})[1] == pytest.approx(
+        np.hypot(one["standard_error"], other["standard_error"])
+    )
+    candidates = [SimpleNamespace(graph="nmf", rank=n, sizes={"k": n}) for n in (1, 2)]
+    path = ParticlePath(np.arange(1, 3), np.full((5, 2), 50.0), np.full((5, 2), 3))
+    scores = [
+        TimedMarginal(
+            replace(
+                MarginalEstimate.of_repeats(np.array(each["repeats"]), "annealed", 9, 4, path),
+                n_sources=each["sources"],
+            ),
+            1.0,
+        )
+        for each in (one, other)
+    ]
+    rows = rows_of(candidates, scores)
+    assert [each["sources"] for each in rows] == [3.0, 3.0]
+    # the odds are of the difference alone: p (1 - p) times its error, of the log-probability 1 - p
+    assert rows[0]["log_odds_standard_error"] == pytest.approx(
+        error * np.exp(rows[1]["log_odds"]), rel=1e-6
+    )
+
+
 def row(rank, value, error=0.1, **more):
     known = {"graph": "nmf", "rank": rank, "log_marginal": value, "standard_error": error}
     spread = {"spread": 30.0, "rough": (error or 0.0) > 0.5}
-    return {**known, **spread, "effective_sample_size": 500.0, "modes_found": None, **more}
+    return {
+        **known,
+        **spread,
+        "effective_sample_size": 500.0,
+        "modes_found": None,
+        "sources": None,
+        **more,
+    }
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,10 @@ def test_runs_from_modes_are_unbiased_however_long(monkeypatch, even):
 
 def test_the_rules_for_labels_of_a_run_are_those_that_fit_pilots_and_all_others():
     fits, none = np.array([[0.0, 5.0, 4.0], [0.0, 1.0, 2.0], [9.0, 0.0, 0.0]]), np.zeros(3)
-    runs = [[_Ends(none, none, each / 2), _Ends(none, none, each / 2)] for each in fits]
+    values = np.zeros((1, 5), dtype=np.int32)
+    runs = [
+        2 * [_Ends(none, none, each / 2, np.zeros(3, dtype=np.int64), values, 0.0)] for each in fits
+    ]
     for of_pilots, wanted in ((none, [0, 0, 1]), (np.array([0.0, 0.0, 3.5]), [0, 0, 2])):
         labelled = SimpleNamespace(labels=SimpleNamespace(fits=of_pilots))
         assert _Runs._rules(labelled, runs) == wanted

@@ -1,0 +1,201 @@
+"""Estimates of several models, each from the annealed runs of all.
+
+Models of the same graph that differ in their priors, or in how many values hidden indices have,
+share allocations: up to *labels*, the names of hidden values, an allocation that uses C values of
+an index is one of every model that has C or more. A run of model q ends with an unbiased estimate
+Z_q of its probability, and with an allocation S_q, so that the mean of Z_q f(S_q) is, for any f,
+Σ_S π_q(S) f(S). So
+
+    Σ_q Z_q c_q π_m(S_q) / Σ_n c_n π_n(S_q)
+
+is an unbiased estimate of the probability of model m, whatever the numbers c are (multiple
+importance sampling; Veach & Guibas 1995): each allocation is counted by the runs that are likely to
+end there. Runs give several S, whose average is taken. A mode that the searches of one model find,
+or a run that ends where few do, counts for all models.
+
+Here c_n = 1 / (v_n p_n(X)), with the relative variance v_n of a run of model n, and at least
+`VARIANCE`, that of the ratios: models whose runs agree count more. (With equal v it is the balance
+heuristic.) The v and p of a repeat are from the other repeats, for which the equation is solved for
+all models at once (Shirts & Chodera 2008), so that a repeat is unbiased.
+
+Labels are summed over: π(S) has n! / (n - C)! copies of S, for each class of exchangeable indices
+with n values, C of them in use.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from evaluation.allocation.marginal_estimate import MarginalEstimate
+from evaluation.arrays import Bools, Floats
+from evaluation.monte_carlo.log_mean import log_mean_of
+from models.allocation.cell_counts import CellCounts
+from models.allocation.exchangeable import exchangeable_classes
+from models.allocation.model import AllocationModel
+from models.allocation.sequence import log_allocations
+
+N_ITERATIONS = 1000  # at most, to solve for the probabilities of all models
+TOLERANCE = 1e-6  # nats
+VARIANCE = 0.05  # Relative, of the ratios of a run's draws; runs do not count more than by it
+
+
+def pool_marginals(
+    models: Sequence[AllocationModel], estimates: Sequence[MarginalEstimate]
+) -> list[MarginalEstimate]:
+    """Return estimates of the models, each from the runs of all, given the estimate of each by
+    `log_marginal(model, X, "annealed")`, of the same X and with as many repeats.
+
+    The repeats of all models are dependent: the n-th of each are of the same runs. Estimates of one
+    repeat, of one model or without an error stay as they are. Raises ValueError if models do not
+    share allocations, or estimates are of another method, have different numbers of repeats, or are
+    not finite.
+    """
+    if not share_allocations(models):
+        raise ValueError(
+            "models must be of one graph, with as many values of each index that is visible or "
+            "not exchangeable"
+        )
+    allocations = [each.allocations for each in estimates if each.allocations is not None]
+    if len(allocations) < len(estimates):
+        raise ValueError("estimates must be of annealed runs, with an allocation of each")
+    numbers = {len(each.repeats) for each in estimates}
+    if len(numbers) > 1:
+        raise ValueError(f"estimates must have as many repeats each, found {sorted(numbers)}")
+    (n_repeats,) = numbers
+    if not all(np.isfinite(each.repeats).all() for each in estimates):
+        raise ValueError("estimates must be finite, found one of an impossible model")
+    if n_repeats < 2 or len(models) < 2:
+        return list(estimates)
+    runs = _Runs(
+        np.array([each.repeats for each in estimates]),
+        np.array([_densities(models, each) for each in allocations]),
+    )
+    repeats = np.zeros((n_repeats, len(models)))
+    for repeat in range(n_repeats):
+        is_other = np.arange(n_repeats) != repeat
+        repeats[repeat] = runs.some(~is_other).balanced(runs.some(is_other).solved())
+    shares = runs.shares()
+    return [
+        _pooled(each, repeats[:, m], shares[m]) if each.standard_error > 0.0 else each
+        for m, each in enumerate(estimates)
+    ]
+
+
+def share_allocations(models: Sequence[AllocationModel]) -> bool:
+    """Return whether allocations of the models are the same but for labels: whether they have the
+    same graph and visible values, and as many hidden values of each index that is not exchangeable.
+    """
+    classes = _classes_of(models)
+    named = {name for names in classes for name in names}
+    for model in models:
+        same = ("parents", "visible", "tied", "shape")
+        if any(getattr(model, name) != getattr(models[0], name) for name in same):
+            return False
+        found = {name for names in exchangeable_classes(model) for name in names}
+        for name in model.hidden:
+            size = model.cardinalities[name]
+            if name in named:
+                if size > 1 and name not in found:
+                    return False
+            elif size != models[0].cardinalities[name]:
+                return False
+    return True
+
+
+def _classes_of(models: Sequence[AllocationModel]) -> list[tuple[str, ...]]:
+    """Return the classes of exchangeable indices of any model, which have several values there."""
+    return sorted({names for model in models for names in exchangeable_classes(model)})
+
+
+class _Runs(NamedTuple):
+    """Runs of all models."""
+
+    logs: Floats  # (n_models, n_repeats), log of the estimate of each run
+    densities: Floats
+    """(n_models, n_repeats, n_draws, n_models), log-probability of the draws of each run under each
+    model, up to labels."""
+
+    def some(self, is_taken: Bools) -> "_Runs":
+        """Return the runs of some repeats."""
+        return _Runs(self.logs[:, is_taken], self.densities[:, is_taken])
+
+    def terms(self, log_c: Floats) -> Floats:
+        """Return the log of what each run adds to the estimate of each model: (n_models, n_repeats,
+        n_models).
+        """
+        mixture = logsumexp(self.densities + log_c, axis=3, keepdims=True)
+        ratios = logsumexp(self.densities - mixture, axis=2) - math.log(self.densities.shape[2])
+        return np.asarray((self.logs + log_c[:, np.newaxis])[:, :, np.newaxis] + ratios)
+
+    def balanced(self, log_c: Floats) -> Floats:
+        """Return the log of the estimate of each model: (n_models,)."""
+        n_repeats = self.logs.shape[1]
+        return np.asarray(logsumexp(self.terms(log_c), axis=(0, 1)) - math.log(n_repeats))
+
+    def solved(self) -> Floats:
+        """Return log c (n_models,) with the probabilities that these runs give by it."""
+        own = logsumexp(self.logs, axis=1, keepdims=True) - math.log(self.logs.shape[1])
+        ratios = np.exp(self.logs - own)
+        variance = ratios.var(axis=1, ddof=1) if ratios.shape[1] > 1 else np.ones(len(ratios))
+        log_v, levels, own = np.log(VARIANCE + variance), own[:, 0], own[:, 0]
+        for _ in range(N_ITERATIONS):
+            log_c = np.minimum(0.0, own - levels) - log_v - levels
+            before, levels = levels, self.balanced(log_c)
+            if np.abs(levels - before).max() < TOLERANCE:
+                break
+        return log_c
+
+    def shares(self) -> Floats:
+        """Return the share that the runs of each model have in each estimate: (of, from)."""
+        terms = logsumexp(self.terms(self.solved()), axis=1)
+        shares: Floats = np.exp(terms - logsumexp(terms, axis=0)).T
+        return shares
+
+
+def _densities(models: Sequence[AllocationModel], found: CellCounts) -> Floats:
+    """Return the log-probability of each draw's allocation, up to labels, under each model:
+    (n_repeats, n_draws, n_models).
+    """
+    n_repeats, n_draws = found.shape[:2]
+    n = n_repeats * n_draws
+    of, cells = found.cells[:, 0] * n_draws + found.cells[:, 1], found.cells[:, 2:].copy()
+    used, classes = {}, _classes_of(models)
+    for names in classes:
+        axes = [models[0].indices.index(name) for name in names]
+        pairs = np.stack([np.repeat(of, len(axes)), cells[:, axes].ravel()], axis=1)
+        values, place = np.unique(pairs, axis=0, return_inverse=True)
+        used[names] = np.bincount(values[:, 0], minlength=n)
+        first = np.cumsum(used[names]) - used[names]
+        cells[:, axes] = (place.ravel() - first[pairs[:, 0]]).reshape(-1, len(axes))
+    densities = np.full((n, len(models)), -np.inf)
+    for m, model in enumerate(models):
+        sizes = {names: model.cardinalities[names[0]] for names in classes}
+        is_one = np.ones(n, dtype=np.bool_)
+        for names, size in sizes.items():
+            is_one &= used[names] <= size
+        if not is_one.any():
+            continue
+        here, number = is_one[of], np.cumsum(is_one) - 1
+        shape = (int(is_one.sum()), *(model.cardinalities[name] for name in model.indices))
+        fitting = np.insert(cells[here], 0, number[of[here]], axis=1)
+        logs = log_allocations(model, CellCounts(fitting, found.counts[here], shape), shape[0])
+        for names, size in sizes.items():
+            logs += gammaln(size + 1) - gammaln(size - used[names][is_one] + 1)
+        densities[is_one, m] = logs
+    return densities.reshape(n_repeats, n_draws, len(models))
+
+
+def _pooled(own: MarginalEstimate, repeats: Floats, shares: Floats) -> MarginalEstimate:
+    log_marginal, error, _ = log_mean_of(repeats)
+    return replace(
+        own,
+        log_marginal=log_marginal,
+        standard_error=error,
+        repeats=repeats,
+        genealogy_error=math.nan,
+        n_sources=float(1.0 / (shares**2).sum()),
+    )
