@@ -9,7 +9,9 @@
 Of each model and seed: the estimate with its standard error, the spread of its runs, how many
 lines of searches found a mode as good as the best (0: runs began at the prior's mean), VB's bound
 of ten starts, below which the truth cannot be, and seconds of one core. Two seeds that differ by
-more than their errors show that more searches or sweeps are needed.
+more than their errors show that more searches or sweeps are needed. Of several ranks also their
+estimates each from the runs of all, with the number of ranks that these rest on. Runs are kept in
+the cache, so that an interrupted command goes on, and several can share the work.
 
 `known` draws tables of 1,000 tokens from NMF, with tables drawn from their priors, and scores the
 ranks from 1 to two above the true one. If other ranks are within 3 nats of the best (20 to 1), they
@@ -24,16 +26,19 @@ from __future__ import annotations
 import argparse
 import math
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmarks.reference_counts import SHARED
-from evaluation import bracket_marginal, log_marginal
+from evaluation import bracket_marginal, log_marginal, pool_marginals
+from evaluation.allocation.marginal_estimate import TimedMarginal
 from evaluation.allocation.simulate import draw
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from pipeline.allocation.letter_pairs import letter_pairs
+from pipeline.cache.results import ResultCache
 from pipeline.reproduce.cemgil2019.abalone import bins_of, read_abalone, tensor_of
 from pipeline.reproduce.cemgil2019.letters import draw_pairs
 from pipeline.reproduce.cemgil2019.parafac import RankBudget, drawn_tensor
@@ -71,16 +76,38 @@ def print_ranks(X: CellCounts, given: argparse.Namespace, settings: dict[str, An
     )
     print(f"{X.n_tokens:,} tokens in {len(X.counts):,} cells; {settings}")
     print("rank seed log marginal ±     spread found      bound  seconds")
-    for rank in given.ranks:
-        model = model_of(rank, given.a)
+    models = [model_of(rank, given.a) for rank in given.ranks]
+    of_table = {"table": given.table, "graph": given.graph, "a": given.a}
+    group = ResultCache().group("annealing-ranks", **of_table, settings=settings)
+    estimates: dict[int, list[MarginalEstimate]] = {seed: [] for seed in given.seeds}
+    for rank, model in zip(given.ranks, models, strict=True):
         bound = log_marginal(model, X, "vb", n_repeats=10, random_state=0).log_marginal
         for seed in given.seeds:
-            started = time.process_time()
-            found = log_marginal(model, X, "annealed", random_state=seed, **settings)
-            seconds = time.process_time() - started
+            found, seconds = group.cached(
+                f"{rank} {seed}",
+                partial(run, model, X, seed, settings),
+                TimedMarginal.to_arrays,
+                TimedMarginal.from_arrays,
+            )
+            estimates[seed].append(found)
             line = f"{rank:4d} {seed:4d} {found.log_marginal:12.2f} {found.standard_error:5.2f} "
             line += f"{found.spread:6.2f} {found.n_found:5d} {bound:10.2f}"
             print(f"{line} {seconds:8.1f}", flush=True)
+    for seed, of_seed in estimates.items():
+        if len(models) > 1:
+            print(f"seed {seed}, each rank from the runs of all\nrank log marginal ±     sources")
+            for rank, found in zip(given.ranks, pool_marginals(models, of_seed), strict=True):
+                line = f"{rank:4d} {found.log_marginal:12.2f} {found.standard_error:5.2f}"
+                print(f"{line} {found.n_sources:7.1f}", flush=True)
+
+
+def run(
+    model: AllocationModel, X: CellCounts, seed: int, settings: dict[str, Any]
+) -> TimedMarginal:
+    """Return the estimate, and the seconds of processors that it took."""
+    started = time.process_time()
+    found = log_marginal(model, X, "annealed", random_state=seed, **settings)
+    return TimedMarginal(found, time.process_time() - started)
 
 
 def decided(

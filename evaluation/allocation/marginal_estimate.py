@@ -156,13 +156,13 @@ class MarginalEstimate:
                 values[each.name] = array if each.name in ("repeats", "searches") else array.item()
         if values["direction"] not in get_args(MarginalDirection):
             raise ValueError(f"direction must be one of {get_args(MarginalDirection)}")
-        for name, start, part in (
-            ("path", PATH, ParticlePath),
-            ("allocations", ALLOCATIONS, CellCounts),
-        ):
-            names = [prefix + start + each.name for each in fields(part)]
-            if any(each in arrays for each in names):
-                values[name] = part(*(arrays[each] for each in names))
+        names = [each.name for each in fields(ParticlePath)]
+        if any(prefix + PATH + name in arrays for name in names):
+            values["path"] = ParticlePath(*(arrays[prefix + PATH + name] for name in names))
+        names = [each.name for each in fields(CellCounts)]
+        if any(prefix + ALLOCATIONS + name in arrays for name in names):
+            cells, counts, shape = (arrays[prefix + ALLOCATIONS + name] for name in names)
+            values["allocations"] = CellCounts(cells, counts, tuple(shape))
         return cls(**values)
 
     @classmethod

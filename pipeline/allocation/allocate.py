@@ -100,8 +100,6 @@ def _scores(
     parts = _depends_on(settings)
     group = ResultCache().group("allocation", data=table.hash, settings=parts)
     found = [group.get(each.hash, TimedMarginal.from_arrays) for each in candidates]
-    if settings.method == "annealed":  # entries of earlier versions have no allocations
-        found = [each if each and each.estimate.allocations else None for each in found]
     new = [each for each, score in zip(candidates, found, strict=True) if score is None]
     warn_of_long_work(new, table, settings)
     scores = []
