@@ -143,12 +143,8 @@ class MarginalEstimate:
         Raises KeyError if an array is missing; ValueError if the arrays are no estimate.
         """
         values: dict[str, Any] = {}
-        former: dict[str, Any] = {
-            "genealogy_error": math.nan,
-            "searches": np.zeros(0),
-            "n_found": 0,
-        }  # had none
-        former["n_sources"] = 0.0
+        numbers = {"genealogy_error": math.nan, "n_found": 0, "n_sources": 0.0}
+        former = {"searches": np.zeros(0), **numbers}  # that estimates once had not
         given = {prefix + name: np.asarray(value) for name, value in former.items()} | {**arrays}
         for each in fields(cls):
             if each.name not in ("path", "allocations"):

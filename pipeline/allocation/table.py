@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     *("graph", "rank", "log_marginal", "standard_error", "spread", "rough", "direction"),
     *("log_odds", "log_odds_standard_error", "effective_sample_size", "surviving_ancestors"),
-    "seconds",
+    *("sources", "seconds"),
 )
 MAX_VALUES = 60  # Hidden values that are printed at most
 Floats = NDArray[np.float64]
@@ -97,6 +97,8 @@ def what_was_done(result: Mapping[str, Any]) -> str:
         how += f"{result['sweeps']:,} sweeps, "
         if result["modes"]:
             how += f"{result['modes']:,} modes looked at, "
+        if any(row["sources"] for row in result["rows"]):
+            how += "each rank from the runs of all, "
         how += "unbiased"
     else:
         moves = f", {result['moves']:,} moves a token" if result["moves"] else ""

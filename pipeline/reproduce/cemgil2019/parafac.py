@@ -100,6 +100,11 @@ def _ranks(budget: RankBudget, threads: int) -> dict[str, Any]:
     group = group_of(NAME, budget, ("ranks", "n_tensors"))
     keys = [(*place, method) for place in places for method in SCORING]
     scored = run_trials(group, keys, compute, f"{NAME}: ranks")
+    models = [AllocationModel.cp(budget.shape, rank, budget.a) for rank in budget.ranks]
+    for tensor in range(len(tensors)):
+        keys = [(tensor, rank, ANNEALED) for rank in budget.ranks]
+        found = scores.pooled(models, [scored[key] for key in keys])
+        scored |= dict(zip(keys, found, strict=True))
 
     def columns(methods: tuple[str, ...], field: str) -> dict[str, list[Any]]:
         return {method: [scored[*place, method][field] for place in places] for method in methods}

@@ -99,10 +99,24 @@ def test_annealing_agrees_with_the_exact_value(place, no_pictures):
         assert row["direction"] == "unbiased"
     size = ("--chains", 2, "--sweeps", 2, "--repeats", 2, "--modes")
     printed = allocated(*argv, *size, 0, cwd=place).out
-    assert "annealed: 2 runs of 2 chains, 2 sweeps, unbiased" in printed
+    assert "annealed: 2 runs of 2 chains, 2 sweeps, each rank from the runs of all" in printed
     printed = allocated(*argv, *size, 3, cwd=place).out
-    assert "2 chains, 2 sweeps, 3 modes looked at, unbiased" in printed
+    assert "3 modes looked at, each rank from the runs of all, unbiased" in printed
     assert "--moves" not in printed
+
+
+def test_ranks_have_the_runs_of_all_and_more_ranks_go_on(place, no_pictures):
+    argv = ("x1.csv", "--method", "annealed", "--factors", "none", "--modes", 0, "--sweeps", 20)
+    alone = [result_of(*argv, "--ranks", n, cwd=place)["rows"][0] for n in (2, 3)]
+    assert [row["sources"] for row in alone] == [None, None]
+    result = result_of(*argv, "--ranks", "1:3", cwd=place)
+    assert result["rows"][0]["sources"] is None  # rank 1 has one allocation
+    for row, before in zip(result["rows"][1:], alone, strict=True):
+        assert row["sources"] > 1.2
+        assert row["log_marginal"] != before["log_marginal"]
+        assert row["seconds"] == before["seconds"]  # as the runs are those before
+    several = result_of(*argv, "--graph", "nmf; i -> j", "--ranks", "2:3", cwd=place)["rows"]
+    assert [bool(row["sources"]) for row in several] == [True, True, False]
 
 
 def test_a_bound_is_called_a_bound(place, no_pictures):

@@ -135,6 +135,7 @@ def test_rows_and_curves(monkeypatch):
     levels = SimpleNamespace(strengths=(1.0,), ranks=(1, 4))
     given = ResultCache().group("kind", seed=1), models_of(3), "X", levels, "x", 2
     monkeypatch.setattr(scores, "score", made_score)
+    monkeypatch.setattr(scores, "pooled", lambda _, found: found)
     found = score_rows(*given)
     monkeypatch.setattr(scores, "score", mock.Mock())
     assert found == score_rows(*given)
