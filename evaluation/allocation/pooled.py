@@ -38,6 +38,7 @@ from models.allocation.exchangeable import exchangeable_classes
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_allocations
 
+N_FOLDS = 10  # Repeats whose c are found together, from the others, are a tenth at least
 N_ITERATIONS = 1000  # at most, to solve for the probabilities of all models
 TOLERANCE = 1e-6  # nats
 VARIANCE = 0.05  # Relative, of the ratios of a run's draws; runs do not count more than by it
@@ -75,9 +76,10 @@ def pool_marginals(
         np.array([_densities(models, each) for each in allocations]),
     )
     repeats = np.zeros((n_repeats, len(models)))
-    for repeat in range(n_repeats):
-        is_other = np.arange(n_repeats) != repeat
-        repeats[repeat] = runs.some(~is_other).balanced(runs.some(is_other).solved())
+    fold = np.arange(n_repeats) % N_FOLDS
+    for n in range(min(N_FOLDS, n_repeats)):
+        log_c = runs.some(fold != n).solved()
+        repeats[fold == n] = runs.some(fold == n).balanced(log_c)
     shares = runs.shares()
     return [
         _pooled(each, repeats[:, m], shares[m]) if each.standard_error > 0.0 else each
@@ -132,19 +134,19 @@ class _Runs(NamedTuple):
         return np.asarray((self.logs + log_c[:, np.newaxis])[:, :, np.newaxis] + ratios)
 
     def balanced(self, log_c: Floats) -> Floats:
-        """Return the log of the estimate of each model: (n_models,)."""
-        n_repeats = self.logs.shape[1]
-        return np.asarray(logsumexp(self.terms(log_c), axis=(0, 1)) - math.log(n_repeats))
+        """Return the log of the estimate of each model by each repeat: (n_repeats, n_models)."""
+        return np.asarray(logsumexp(self.terms(log_c), axis=0))
 
     def solved(self) -> Floats:
         """Return log c (n_models,) with the probabilities that these runs give by it."""
-        own = logsumexp(self.logs, axis=1, keepdims=True) - math.log(self.logs.shape[1])
+        log_n = math.log(self.logs.shape[1])
+        own = logsumexp(self.logs, axis=1, keepdims=True) - log_n
         ratios = np.exp(self.logs - own)
         variance = ratios.var(axis=1, ddof=1) if ratios.shape[1] > 1 else np.ones(len(ratios))
         log_v, levels, own = np.log(VARIANCE + variance), own[:, 0], own[:, 0]
         for _ in range(N_ITERATIONS):
             log_c = np.minimum(0.0, own - levels) - log_v - levels
-            before, levels = levels, self.balanced(log_c)
+            before, levels = levels, logsumexp(self.balanced(log_c), axis=0) - log_n
             if np.abs(levels - before).max() < TOLERANCE:
                 break
         return log_c

@@ -39,28 +39,30 @@ def estimates_of(models, observed, n_repeats, seed, n_sweeps=12, n_modes=0):
     ]
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_pooled_estimates_are_unbiased(name):
-    models = FAMILIES[name]
-    observed = counts_of(models[0], 7, np.random.default_rng(3), n_missing=1)
+def assert_unbiased(models, observed, n_repeats, seed, n_sweeps=12, n_modes=0):
     truth = [exact(model, observed).log_marginal for model in models]
-    found = pool_marginals(models, estimates_of(models, observed, 100, 1))
-    for estimate, log in zip(found, truth, strict=True):
-        ratio = np.exp(estimate.repeats - log)
-        error = ratio.std(ddof=1) / np.sqrt(len(ratio))
-        assert abs(ratio.mean() - 1.0) < 2.58 * error + 1e-9, name
-
-
-@pytest.mark.usefixtures("always_from_modes")
-def test_pooled_estimates_of_runs_from_modes_are_unbiased():
-    models = FAMILIES["nmf"]
-    observed = counts_of(models[0], 9, np.random.default_rng(4))
-    truth = [exact(model, observed).log_marginal for model in models]
-    found = pool_marginals(models, estimates_of(models, observed, 100, 2, 60, 4))
-    for estimate, log in zip(found, truth, strict=True):
+    estimates = estimates_of(models, observed, n_repeats, seed, n_sweeps, n_modes)
+    for estimate, log in zip(pool_marginals(models, estimates), truth, strict=True):
         ratio = np.exp(estimate.repeats - log)
         error = ratio.std(ddof=1) / np.sqrt(len(ratio))
         assert abs(ratio.mean() - 1.0) < 2.58 * error + 1e-9
+
+
+REPEATS = [100, pytest.param(1000, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("n_repeats", REPEATS)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_pooled_estimates_are_unbiased(name, n_repeats):
+    observed = counts_of(FAMILIES[name][0], 7, np.random.default_rng(3), n_missing=1)
+    assert_unbiased(FAMILIES[name], observed, n_repeats, 1)
+
+
+@pytest.mark.parametrize("n_repeats", REPEATS)
+@pytest.mark.usefixtures("always_from_modes")
+def test_pooled_estimates_of_runs_from_modes_are_unbiased(n_repeats):
+    observed = counts_of(FAMILIES["nmf"][0], 9, np.random.default_rng(4))
+    assert_unbiased(FAMILIES["nmf"], observed, n_repeats, 2, 60, 4)
 
 
 def test_a_rank_whose_runs_miss_what_others_find_has_it_from_them():
