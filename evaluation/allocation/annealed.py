@@ -11,71 +11,31 @@ varied by tens. What no search has found is most likely missed. Where modes are 
 listed, longer paths begin at the prior's mean, as all do with `n_modes=0`. Where clusters dissolve
 and form again along paths from modes, these are longer too.
 
-Hidden values have no names: where the prior is flat, each allocation has K! copies with the values
-of a hidden index renamed. From the prior's mean tokens fall on all copies alike, and nothing is to
-be corrected, although a chain sees one. From modes, labels are drawn again at the end
-(`models.allocation.annealing.relabelling`).
-
 Annealed the other way, from an exact draw of the posterior, the mean of the reciprocal weights is
 the reciprocal of the probability (Grosse, Ghahramani & Adams 2015): a stochastic upper bound.
 """
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath, SearchResult
+from evaluation.allocation.annealed_runs import Runs, Settings
+from evaluation.allocation.marginal_estimate import MarginalEstimate
 from evaluation.allocation.simulate import draw
-from evaluation.arrays import Floats, Ints, Ints32
-from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
-from models.allocation.annealing.mode import MAX_KEPT, Mode, distinct, fitted_to
-from models.allocation.annealing.path import (
-    N_FIRST,
-    expected_counts,
-    follow,
-    slowed,
-)
-from models.allocation.annealing.population import (
-    Path,
-    Population,
-    anneal_back,
-    new_population,
-    population_bytes,
-)
-from models.allocation.annealing.posterior import Posterior
-from models.allocation.annealing.relabelling import RULES, Relabelling
-from models.allocation.annealing.searches import (
-    EVEN,
-    LONG,
-    RESAMPLE_BELOW,
-    SLOW,
-    Searches,
-    kept_bytes,
-    labels_bytes,
-    searches_bytes,
-)
+from evaluation.arrays import Floats, Ints32
+from evaluation.monte_carlo.log_mean import log_mean_of
 from models.allocation.cell_counts import MISSING, CellCounts
-from models.allocation.cliques import TableMemoryError
-from models.allocation.inference_plan import InferencePlan, plan_of
-from models.allocation.joint_values import all_values
+from models.allocation.inference_plan import InferencePlan
 from models.allocation.model import AllocationModel
 from models.allocation.particles.runs import MAX_MEMORY
-from models.checks import check_whole
-from models.parallel import effective_n_jobs, for_blocks
 from models.seed import seed_from
 
 N_SWEEPS = 1000
 N_PARTICLES = 4
 N_MODES = 8
-SLOWER = 16  # Steps of a run from modes for each step otherwise, where runs vary by `EVEN` or more
-LONG_PARTICLES = 2  # Particles of a run where modes are too many, in units of those given
-N_TIMES = 200  # Maximum number of steps that a path keeps
-N_DRAWN, DRAWN_TOKENS = 16, 1 << 17  # Maximum number of draws from a run, and of their tokens
-BETWEEN = 0.01  # Sweeps between two draws, in units of the steps of a path
-PILOT, BACK, KEPT, DRAWN, ENDS = 1, 2, 5, 7, 11  # Streams of random numbers
+DRAWN = 7  # Stream of random numbers
 
 
 @dataclass(frozen=True)
@@ -125,8 +85,8 @@ def annealed(
     TableMemoryError if the particles take more than `max_memory` bytes, or hidden indices have too
     many joint values to be listed; ValueError or TypeError if a setting is out of its range.
     """
-    settings = _Settings(n_particles, n_repeats, n_sweeps, n_modes, max_memory, seed, n_jobs)
-    return _Runs.of(model, observed, settings, on_progress).forward(on_progress)[0]
+    settings = Settings(n_particles, n_repeats, n_sweeps, n_modes, max_memory, seed, n_jobs)
+    return Runs.of(model, observed, settings, on_progress).forward(on_progress)[0]
 
 
 def bracket_marginal(
@@ -151,8 +111,8 @@ def bracket_marginal(
     or X lacks an index of some token and has an allocation.
     """
     observed, seed = CellCounts.of(X, model), seed_from(random_state)
-    settings = _Settings(n_particles, n_repeats, n_sweeps, n_modes, max_memory, seed, n_jobs)
-    runs = _Runs.of(model, observed, settings)
+    settings = Settings(n_particles, n_repeats, n_sweeps, n_modes, max_memory, seed, n_jobs)
+    runs = Runs.of(model, observed, settings)
     ends = None if allocation is None else [_values_of(runs.posterior.plan, allocation)] * n_repeats
     estimate, found = runs.forward()
     chains = runs.back(found if ends is None else ends)
@@ -171,306 +131,6 @@ def certify_marginal(
     seed = seed_from(random_state)
     observed, allocation = draw(model, n_tokens, np.random.default_rng([seed, 3, DRAWN]))
     return bracket_marginal(model, observed, allocation, random_state=seed, **settings)
-
-
-def check_annealing_memory(
-    plan: InferencePlan,
-    n_particles: int,
-    n_threads: int,
-    n_repeats: int,
-    max_memory: int,
-    n_modes: int = 0,
-) -> None:
-    """Raise TableMemoryError if the runs of `annealed` take more than `max_memory` bytes."""
-    if plan.has_one_allocation:
-        n_modes = 0
-    n_most = n_particles * LONG_PARTICLES if n_modes else n_particles
-    runs = population_bytes(plan, max(n_most, 1)) * n_threads + kept_bytes(plan, n_modes)
-    searches = searches_bytes(plan, n_modes, n_threads)
-    needed = max(runs, population_bytes(plan, N_FIRST), searches)  # of paths, made before
-    needed += labels_bytes(plan, n_modes, n_threads)
-    if n_modes:
-        needed += n_threads * 32 * len(RULES) * n_most  # labels of a run's particles, by each rule
-        needed += n_repeats * 32 * len(RULES) * MAX_KEPT
-    n_ends = MAX_KEPT * min(len(RULES), n_particles) if n_modes else 1
-    n_tokens = plan.observed.n_tokens
-    drawn = 24 * (3 + len(plan.model.indices)) * _n_drawn(n_tokens)
-    n_bytes = 4 * n_ends + drawn
-    needed += n_repeats * (16 * N_TIMES + n_bytes * n_tokens)
-    of_long = f", {n_most:,} where modes are many," if n_modes else ""
-    if needed > max_memory:
-        raise TableMemoryError(
-            f"{n_particles:,} particles{of_long} in {n_threads} threads need "
-            f"{needed / 2**20:,.0f} MiB, more than max_memory, {max_memory / 2**20:,.0f} MiB: take "
-            "fewer particles, modes or threads"
-        )
-
-
-class _Settings(NamedTuple):
-    """Settings of `annealed`."""
-
-    n_particles: int
-    n_repeats: int
-    n_sweeps: int
-    n_modes: int
-    max_memory: int
-    seed: int
-    n_jobs: int | None
-
-
-class _Start(NamedTuple):
-    """Start of runs: a path, and how probable the data are there."""
-
-    path: Path
-    constant: float  # Log-probability of the data there
-    n_particles: int
-
-
-class _Found(NamedTuple):
-    """Starts of runs that searches found, and the distribution of modes and labels."""
-
-    starts: list[_Start]
-    labels: Relabelling | None  # None if runs start from the prior's mean
-    n_found: int  # Lines of searches that found the best mode; 0 from the prior's mean
-
-
-class _Ends(NamedTuple):
-    """Ends of the chains of a run from one start, by each of `RULES` for labels, or without."""
-
-    log_mean: Floats  # (n_rules,), log of the estimate
-    variance: Floats  # (n_rules,), its relative variance, from the genealogy
-    fits: Floats  # (n_rules,), log-probability of modes and labels
-    drawn: Ints  # (n_rules,), place in `values` of a chain that is drawn by weight
-    values: Ints32  # (n, T), joint values of the chains that any rule draws
-    or_before: float  # Uniform number by which it is decided whether a start before is taken
-
-    @classmethod
-    def of(
-        cls,
-        constant: float,
-        log: float,
-        log_labels: Floats,
-        population: Population,
-        uniform: tuple[float, float],
-    ) -> "_Ends":
-        """Return the ends of chains with `log_labels` (n_particles, n_rules), weights of labels.
-
-        Where they began the data have the log-probability `constant`; `log` is what `follow` says.
-        A chain is drawn by the first of the `uniform` numbers, for all rules.
-        """
-        logs = population.log_weight[:, np.newaxis] + log_labels
-        weights, founder = np.cumsum(np.exp(logs - logs.max(axis=0)), axis=0), population.founder
-        chains, drawn = np.unique(
-            [np.searchsorted(each / each[-1], uniform[0], side="right") for each in weights.T],
-            return_inverse=True,
-        )
-        return cls(
-            np.array([constant + (log + log_mean_of(each).log_mean) for each in logs.T]),
-            np.array([genealogy_variance(each, founder) for each in logs.T]),
-            log_labels.sum(axis=0),
-            drawn,
-            population.values[chains],
-            uniform[1],
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Runs:
-    """Posterior, where runs begin, and their settings."""
-
-    posterior: Posterior
-    starts: list[_Start]
-    labels: Relabelling | None  # None if runs start from the prior's mean
-    searches: SearchResult
-    n_repeats: int
-    seed: int
-    n_threads: int
-
-    @classmethod
-    def of(
-        cls,
-        model: AllocationModel,
-        observed: CellCounts,
-        settings: _Settings,
-        on_progress: Callable[[int], object] = lambda n_steps: None,  # noqa: ARG005
-    ) -> "_Runs":
-        """Find modes and paths. Raises what `annealed` does."""
-        n_particles, n_repeats, n_sweeps, n_modes, max_memory, seed, n_jobs = settings
-        check_whole("n_particles", n_particles, 1)
-        check_whole("n_repeats", n_repeats, 1)
-        check_whole("n_sweeps", n_sweeps, 1)
-        check_whole("n_modes", n_modes, 0)
-        n_threads = effective_n_jobs(n_jobs)
-        plan = plan_of(model, observed)
-        most = min(n_threads, max(n_repeats, n_modes))
-        check_annealing_memory(plan, n_particles, most, n_repeats, max_memory, n_modes)
-        posterior = Posterior.of(plan)
-        searches = None
-        if n_modes and not plan.has_one_allocation:
-            searches = Searches(posterior, n_modes, n_sweeps, seed, n_threads, on_progress)
-        n_steps, found = n_sweeps, None
-        if searches is not None and searches.are_even:
-            n_steps = round(SLOW * n_sweeps)
-        elif searches is not None:
-            n_steps, found = round(LONG * n_sweeps), _at_modes(searches, n_particles)
-            n_particles *= LONG_PARTICLES
-        if found is None:
-            path = posterior.prior_path(n_steps, np.random.default_rng([seed, 0, PILOT]))
-            found = _Found([_Start(path, posterior.log_at_mean(), n_particles)], None, 0)
-        logs = np.zeros(0) if searches is None else searches.slow.log_marginals
-        result, n_threads = SearchResult(logs, found.n_found), min(n_threads, n_repeats)
-        return cls(posterior, found.starts, found.labels, result, n_repeats, seed, n_threads)
-
-    def forward(
-        self,
-        on_progress: Callable[[int], object] = lambda n_steps: None,  # noqa: ARG005
-    ) -> tuple[MarginalEstimate, list[Ints32]]:
-        """Return the estimate, and the values of a particle of each run, drawn by weight."""
-        n_steps = len(self.starts[0].path.reinforcement) - 1
-        times = np.unique(np.linspace(1, n_steps, min(N_TIMES, n_steps)).astype(np.int64))
-        repeats, variances = np.zeros((2, self.n_repeats))
-        effective = np.zeros((self.n_repeats, len(times)))
-        n_ancestors = np.zeros((self.n_repeats, len(times)), dtype=np.int64)
-        runs: list[list[_Ends]] = [[] for _ in range(self.n_repeats)]
-
-        def work(first: int, last: int) -> None:
-            for repeat in range(first, last):
-                rng = np.random.default_rng([self.seed, repeat])
-                for mode in range(len(self.starts)):
-                    found, record = self._run(mode, rng, on_progress)
-                    runs[repeat].append(found)
-                    if mode == 0:
-                        effective[repeat], n_ancestors[repeat] = record[times - 1].T
-
-        for_blocks(work, self.n_repeats, 1, self.n_threads)
-        ends = []
-        for repeat, (run, rule) in enumerate(zip(runs, self._rules(runs), strict=True)):
-            logs = np.array([found.log_mean[rule] for found in run])
-            repeats[repeat] = log_mean_of(logs).log_mean
-            share = np.exp(logs - repeats[repeat]) / len(logs)
-            variances[repeat] = (share**2 * [found.variance[rule] for found in run]).sum()
-            totals = np.logaddexp.accumulate(logs)
-            is_taken = [
-                found.or_before < math.exp(logs[n] - totals[n]) for n, found in enumerate(run)
-            ]
-            taken = run[np.flatnonzero(is_taken)[-1]]
-            ends.append(taken.values[taken.drawn[rule]])
-        plan = self.posterior.plan
-        estimate = MarginalEstimate.of_repeats(
-            repeats,
-            "annealed",
-            plan.observed.n_tokens,
-            self.starts[0].n_particles,
-            ParticlePath(times, effective, n_ancestors),
-            variances,
-            self.searches,
-            _drawn(self.posterior, ends, max(1, round(BETWEEN * n_steps)), self.seed),
-        )
-        return estimate, ends
-
-    def _run(
-        self, mode: int, rng: np.random.Generator, on_progress: Callable[[int], object]
-    ) -> tuple[_Ends, Floats]:
-        """Return the ends of the chains, and the record of their sizes."""
-        path, constant, n_particles = self.starts[mode]
-        moves, labels = self.posterior.moves, self.labels
-        population = new_population(self.posterior.urn, moves, n_particles)
-        log, record = follow(moves, population, path, RESAMPLE_BELOW, rng, on_progress)
-        log_labels = np.zeros((n_particles, 1))
-        if labels is not None:
-            every = population.values
-            log_labels = np.array([labels.log_weights(values, mode, rng) for values in every])
-        uniform = rng.random(), rng.random() if mode > 0 else 0.0
-        return _Ends.of(constant, log, log_labels, population, uniform), record
-
-    def _rules(self, runs: Sequence[Sequence[_Ends]]) -> list[int]:
-        """Return the number of the rules for labels of each run: those that fit the ends of pilots
-        and of all other runs best, but not its own, so that each run is unbiased.
-        """
-        if self.labels is None:
-            return [0] * len(runs)
-        fits = [np.sum([found.fits for found in run], axis=0) for run in runs]
-        others = [fits[:n] + fits[n + 1 :] for n in range(len(runs))]
-        return [int(np.argmax(np.sum([self.labels.fits, *each], axis=0))) for each in others]
-
-    def back(self, allocations: list[Ints32]) -> Floats:
-        """Return the logs of the weights of chains that go back from these joint values."""
-        logs = np.zeros(len(allocations))
-
-        def work(first: int, last: int) -> None:
-            for n in range(first, last):
-                rng = np.random.default_rng([self.seed, n, BACK])
-                mode, values = 0, allocations[n]
-                if self.labels is not None:
-                    mode, values, logs[n] = self.labels.draw(values, rng)
-                path, constant, _ = self.starts[mode]
-                chain = self.posterior.chain_at(values)
-                anneal_back(self.posterior.moves, chain, path, rng)
-                logs[n] += constant + chain.log_weight[0]
-
-        for_blocks(work, len(logs), 1, self.n_threads)
-        return logs
-
-
-def _at_modes(searches: Searches, n_particles: int) -> _Found | None:
-    """Return the best modes as starts of runs; None if modes are too many to be listed."""
-    if searches.modes_are_too_many:
-        return None
-    modes, n_found = searches.modes()
-    rng = np.random.default_rng([searches.seed, 0, KEPT])
-    modes, labels = distinct(searches.posterior, modes, rng)
-    is_steady = modes[0].run_spread < EVEN
-    if not is_steady:
-        n_best = max(1, n_particles // 2)
-        modes, labels = modes[:n_best], labels.of_first(n_best)
-    if searches.has_more_than(modes):
-        return None
-    paths = [mode.pilot.path for mode in modes]
-    if is_steady:
-        sizes = [_n_particles_of(mode, modes[0], n_particles) for mode in modes]
-    else:
-        paths = [slowed(path, SLOWER) for path in paths]
-        n_each, more = divmod(n_particles, len(modes))
-        sizes = [n_each + (n < more) for n in range(len(modes))]
-    constants = [mode.constant for mode in modes]
-    starts = [_Start(*each) for each in zip(paths, constants, sizes, strict=True)]
-    return _Found(starts, fitted_to(labels, modes, rng), n_found)
-
-
-def _n_particles_of(mode: Mode, best: Mode, n_particles: int) -> int:
-    """Return how many particles are to run from a mode: in proportion to its probability, at least
-    two, by which their variance is known.
-    """
-    ratio = math.exp(mode.log_marginal - best.log_marginal)
-    return max(min(2, n_particles), math.ceil(n_particles * ratio))
-
-
-def _n_drawn(n_tokens: int) -> int:
-    """Return how many allocations are drawn from each run."""
-    return max(1, min(N_DRAWN, DRAWN_TOKENS // max(1, n_tokens)))
-
-
-def _drawn(posterior: Posterior, ends: Sequence[Ints32], n_sweeps: int, seed: int) -> CellCounts:
-    """Return allocations by chains from these joint values (T,), one each so many sweeps, over
-    chains, draws and all indices.
-    """
-    plan, sizes = posterior.plan, posterior.plan.model.cardinalities
-    n_tokens, n_drawn = plan.observed.n_tokens, _n_drawn(plan.observed.n_tokens)
-    cell_of = np.repeat(np.arange(len(plan.observed.counts)), plan.observed.counts)
-    n_joint = int(posterior.urn.n_values.max())
-    n_codes, cells, counts = len(plan.observed.counts) * n_joint, [], []
-    for run, values in enumerate(ends):
-        chain, rng = posterior.chain_at(values), np.random.default_rng([seed, run, ENDS])
-        drawn = np.zeros((n_drawn, n_tokens), dtype=np.int64)
-        for n in range(n_drawn):
-            expected_counts(posterior.moves, chain, 0, n_sweeps, rng)
-            drawn[n] = n * n_codes + cell_of * n_joint + chain.values[0]
-        codes, numbers = np.unique(drawn, return_counts=True)
-        here = all_values(plan, codes % n_codes // n_joint, codes % n_joint)
-        cells.append(np.column_stack([np.full(len(here), run), codes // n_codes, here]))
-        counts.append(numbers)
-    shape = (len(ends), n_drawn, *(sizes[name] for name in plan.model.indices))
-    return CellCounts(np.concatenate(cells), np.concatenate(counts), shape)
 
 
 def _values_of(plan: InferencePlan, allocation: CellCounts) -> Ints32:

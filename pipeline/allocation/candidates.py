@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 
 from corpora.content_hash import content_hash, of_array
-from evaluation.allocation.annealed import check_annealing_memory
+from evaluation.allocation.annealed_runs import check_annealing_memory
 from evaluation.allocation.exact import MarginalCostError
 from models.allocation.annealing.searches import check_search_memory
 from models.allocation.cliques import TableMemoryError

@@ -103,8 +103,8 @@ def _ranks(budget: RankBudget, threads: int) -> dict[str, Any]:
     models = [AllocationModel.cp(budget.shape, rank, budget.a) for rank in budget.ranks]
     for tensor in range(len(tensors)):
         keys = [(tensor, rank, ANNEALED) for rank in budget.ranks]
-        found = scores.pooled(models, [scored[key] for key in keys])
-        scored |= dict(zip(keys, found, strict=True))
+        of_ranks = scores.pooled(models, [scored[key] for key in keys])
+        scored |= dict(zip(keys, of_ranks, strict=True))
 
     def columns(methods: tuple[str, ...], field: str) -> dict[str, list[Any]]:
         return {method: [scored[*place, method][field] for place in places] for method in methods}

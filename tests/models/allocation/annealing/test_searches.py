@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from evaluation import bracket_marginal, log_marginal
-from evaluation.allocation.annealed import (
+from evaluation.allocation.annealed import N_PARTICLES
+from evaluation.allocation.annealed_runs import (
     LONG_PARTICLES,
-    N_PARTICLES,
     SLOWER,
-    _Ends,
-    _Runs,
+    Ends,
+    Runs,
     check_annealing_memory,
 )
 from evaluation.allocation.exact import exact
@@ -100,7 +100,7 @@ def test_a_sum_over_several_modes_is_unbiased(monkeypatch, n_particles, n_repeat
         kept.append(distinct(*args))
         return kept[-1]
 
-    monkeypatch.setattr("evaluation.allocation.annealed.distinct", watched)
+    monkeypatch.setattr("evaluation.allocation.annealed_runs.distinct", watched)
     model, X = AllocationModel.nmf(3, 3, 2, 0.01), np.diag([3, 3, 3])  # which two are joined?
     settings = {"n_sweeps": 80, "n_modes": 12, "random_state": 1, "n_particles": n_particles}
     found = bracket_marginal(model, X, n_repeats=n_repeats, **settings)
@@ -119,7 +119,7 @@ def test_a_sum_over_several_modes_is_unbiased(monkeypatch, n_particles, n_repeat
 @pytest.mark.parametrize("even", [0.0, np.inf], ids=["long", "as long as searches say"])
 def test_runs_from_modes_are_unbiased_however_long(monkeypatch, even):
     monkeypatch.setattr(searches, "EVEN", 0.0)
-    monkeypatch.setattr("evaluation.allocation.annealed.EVEN", even)
+    monkeypatch.setattr("evaluation.allocation.annealed_runs.EVEN", even)
     monkeypatch.setattr(Searches, "long", lambda _, _n: -np.inf)
     is_long = even == 0.0
     if is_long:  # then runs start from two modes, with 3 particles and 2
@@ -147,13 +147,13 @@ def test_the_rules_for_labels_of_a_run_are_those_that_fit_pilots_and_all_others(
     fits, none = np.array([[0.0, 5.0, 4.0], [0.0, 1.0, 2.0], [9.0, 0.0, 0.0]]), np.zeros(3)
     values = np.zeros((1, 5), dtype=np.int32)
     runs = [
-        2 * [_Ends(none, none, each / 2, np.zeros(3, dtype=np.int64), values, 0.0)] for each in fits
+        2 * [Ends(none, none, each / 2, np.zeros(3, dtype=np.int64), values, 0.0)] for each in fits
     ]
     for of_pilots, wanted in ((none, [0, 0, 1]), (np.array([0.0, 0.0, 3.5]), [0, 0, 2])):
         labelled = SimpleNamespace(labels=SimpleNamespace(fits=of_pilots))
-        assert _Runs._rules(labelled, runs) == wanted
-    assert _Runs._rules(labelled, runs[:1]) == [2]
-    assert _Runs._rules(SimpleNamespace(labels=None), runs) == [0, 0, 0]
+        assert Runs._rules(labelled, runs) == wanted
+    assert Runs._rules(labelled, runs[:1]) == [2]
+    assert Runs._rules(SimpleNamespace(labels=None), runs) == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
