@@ -16,7 +16,7 @@ the reciprocal of the probability (Grosse, Ghahramani & Adams 2015): a stochasti
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,11 @@ def annealed(
     many joint values to be listed; ValueError or TypeError if a setting is out of its range.
     """
     settings = Settings(n_particles, n_repeats, n_sweeps, n_modes, max_memory, seed, n_jobs)
-    return Runs.of(model, observed, settings, on_progress).forward(on_progress)[0]
+    runs = Runs.of(model, observed, settings, on_progress)
+    estimate, ends = runs.forward(on_progress)
+    if not np.isfinite(estimate.log_marginal):
+        return estimate
+    return replace(estimate, allocations=runs.drawn(ends))
 
 
 def bracket_marginal(

@@ -48,7 +48,9 @@ from models.parallel import effective_n_jobs, for_blocks
 SLOWER = 16  # Steps of a run from modes for each step otherwise, where runs vary by `EVEN` or more
 LONG_PARTICLES = 2  # Particles of a run where modes are too many, in units of those given
 N_TIMES = 200  # Maximum number of steps that a path keeps
-N_DRAWN, DRAWN_TOKENS = 16, 1 << 17  # Maximum number of draws from a run, and of their tokens
+N_DRAWN = 16  # Maximum number of allocations that are drawn from a run
+DRAWN_TOKENS = 1 << 19  # Maximum number of tokens of all draws; none are drawn if one each is more
+LEAST_LOG = -1e300  # Finite, in the place of the log of 0
 BETWEEN = 0.01  # Sweeps between two draws, in units of the steps of a path
 PILOT, BACK, KEPT, ENDS = 1, 2, 5, 11  # Streams of random numbers
 
@@ -106,11 +108,10 @@ class Ends(NamedTuple):
         A chain is drawn by the first of the `uniform` numbers, for all rules.
         """
         logs = population.log_weight[:, np.newaxis] + log_labels
-        weights, founder = np.cumsum(np.exp(logs - logs.max(axis=0)), axis=0), population.founder
-        chains, drawn = np.unique(
-            [np.searchsorted(each / each[-1], uniform[0], side="right") for each in weights.T],
-            return_inverse=True,
-        )
+        chances = np.exp(logs - np.maximum(logs.max(axis=0), LEAST_LOG))
+        weights, founder = np.cumsum(chances, axis=0), population.founder
+        at = [np.searchsorted(each, uniform[0] * each[-1], side="right") for each in weights.T]
+        chains, drawn = np.unique(np.minimum(at, len(logs) - 1), return_inverse=True)
         return cls(
             np.array([constant + (log + log_mean_of(each).log_mean) for each in logs.T]),
             np.array([genealogy_variance(each, founder) for each in logs.T]),
@@ -196,11 +197,7 @@ class Runs:
             repeats[repeat] = log_mean_of(logs).log_mean
             share = np.exp(logs - repeats[repeat]) / len(logs)
             variances[repeat] = (share**2 * [found.variance[rule] for found in run]).sum()
-            totals = np.logaddexp.accumulate(logs)
-            is_taken = [
-                found.or_before < math.exp(logs[n] - totals[n]) for n, found in enumerate(run)
-            ]
-            taken = run[np.flatnonzero(is_taken)[-1]]
+            taken = run[_taken(logs, [found.or_before for found in run])]
             ends.append(taken.values[taken.drawn[rule]])
         plan = self.posterior.plan
         estimate = MarginalEstimate.of_repeats(
@@ -211,9 +208,41 @@ class Runs:
             ParticlePath(times, effective, n_ancestors),
             variances,
             self.searches,
-            _drawn(self.posterior, ends, max(1, round(BETWEEN * n_steps)), self.seed),
         )
         return estimate, ends
+
+    def drawn(self, ends: Sequence[Ints32]) -> CellCounts | None:
+        """Return allocations by chains from these joint values (T,), over chains, draws and all
+        indices; None if they are of too many tokens.
+        """
+        plan, sizes = self.posterior.plan, self.posterior.plan.model.cardinalities
+        n_drawn = _n_drawn(plan.observed.n_tokens, len(ends))
+        if not n_drawn:
+            return None
+        n_steps = len(self.starts[0].path.reinforcement) - 1
+        n_sweeps = max(1, round(BETWEEN * n_steps))
+        cell_of = np.repeat(np.arange(len(plan.observed.counts)), plan.observed.counts)
+        n_joint = int(self.posterior.urn.n_values.max())
+        n_codes = len(plan.observed.counts) * n_joint
+        found: list[tuple[Ints, Ints]] = [(cell_of, cell_of)] * len(ends)
+
+        def work(first: int, last: int) -> None:
+            for run in range(first, last):
+                chain = self.posterior.chain_at(ends[run])
+                rng = np.random.default_rng([self.seed, run, ENDS])
+                codes = np.zeros((n_drawn, len(cell_of)), dtype=np.int64)
+                for n in range(n_drawn):
+                    expected_counts(self.posterior.moves, chain, 0, n_sweeps, rng)
+                    codes[n] = n * n_codes + cell_of * n_joint + chain.values[0]
+                found[run] = np.unique(codes, return_counts=True)
+
+        for_blocks(work, len(ends), 1, self.n_threads)
+        codes = np.concatenate([each for each, _ in found])
+        values = all_values(plan, codes % n_codes // n_joint, codes % n_joint)
+        runs = np.repeat(np.arange(len(ends)), [len(each) for each, _ in found])
+        cells = np.column_stack([runs, codes // n_codes, values])
+        shape = (len(ends), n_drawn, *(sizes[name] for name in plan.model.indices))
+        return CellCounts(cells, np.concatenate([counts for _, counts in found]), shape)
 
     def _run(
         self, mode: int, rng: np.random.Generator, on_progress: Callable[[int], object]
@@ -292,32 +321,24 @@ def _n_particles_of(mode: Mode, best: Mode, n_particles: int) -> int:
     return max(min(2, n_particles), math.ceil(n_particles * ratio))
 
 
-def _n_drawn(n_tokens: int) -> int:
-    """Return how many allocations are drawn from each run."""
-    return max(1, min(N_DRAWN, DRAWN_TOKENS // max(1, n_tokens)))
-
-
-def _drawn(posterior: Posterior, ends: Sequence[Ints32], n_sweeps: int, seed: int) -> CellCounts:
-    """Return allocations by chains from these joint values (T,), one each so many sweeps, over
-    chains, draws and all indices.
+def _taken(logs: Floats, or_before: Sequence[float]) -> int:
+    """Return the start whose chains are taken, drawn by the estimates (n_starts,) with these logs:
+    the last whose share of those up to it is above its uniform number.
     """
-    plan, sizes = posterior.plan, posterior.plan.model.cardinalities
-    n_tokens, n_drawn = plan.observed.n_tokens, _n_drawn(plan.observed.n_tokens)
-    cell_of = np.repeat(np.arange(len(plan.observed.counts)), plan.observed.counts)
-    n_joint = int(posterior.urn.n_values.max())
-    n_codes, cells, counts = len(plan.observed.counts) * n_joint, [], []
-    for run, values in enumerate(ends):
-        chain, rng = posterior.chain_at(values), np.random.default_rng([seed, run, ENDS])
-        drawn = np.zeros((n_drawn, n_tokens), dtype=np.int64)
-        for n in range(n_drawn):
-            expected_counts(posterior.moves, chain, 0, n_sweeps, rng)
-            drawn[n] = n * n_codes + cell_of * n_joint + chain.values[0]
-        codes, numbers = np.unique(drawn, return_counts=True)
-        here = all_values(plan, codes % n_codes // n_joint, codes % n_joint)
-        cells.append(np.column_stack([np.full(len(here), run), codes // n_codes, here]))
-        counts.append(numbers)
-    shape = (len(ends), n_drawn, *(sizes[name] for name in plan.model.indices))
-    return CellCounts(np.concatenate(cells), np.concatenate(counts), shape)
+    totals = np.logaddexp.accumulate(logs)
+    is_taken = np.exp(logs - np.maximum(totals, LEAST_LOG)) > or_before
+    return int(np.flatnonzero(is_taken)[-1]) if is_taken.any() else 0
+
+
+def _n_drawn(n_tokens: int, n_repeats: int) -> int:
+    """Return how many allocations are drawn from each run."""
+    return min(N_DRAWN, DRAWN_TOKENS // max(1, n_tokens * n_repeats))
+
+
+def drawn_bytes(plan: InferencePlan, n_repeats: int) -> int:
+    """Return the memory that the allocations take which are drawn from runs, at most."""
+    n_tokens = plan.observed.n_tokens * n_repeats * _n_drawn(plan.observed.n_tokens, n_repeats)
+    return 8 * (3 + len(plan.model.indices)) * n_tokens
 
 
 def check_annealing_memory(
@@ -327,8 +348,11 @@ def check_annealing_memory(
     n_repeats: int,
     max_memory: int,
     n_modes: int = 0,
+    n_models: int = 1,
 ) -> None:
-    """Raise TableMemoryError if the runs of `annealed` take more than `max_memory` bytes."""
+    """Raise TableMemoryError if the runs of `annealed` take more than `max_memory` bytes, with the
+    allocations that are drawn from those of `n_models` such models.
+    """
     if plan.has_one_allocation:
         n_modes = 0
     n_most = n_particles * LONG_PARTICLES if n_modes else n_particles
@@ -340,10 +364,8 @@ def check_annealing_memory(
         needed += n_threads * 32 * len(RULES) * n_most  # labels of a run's particles, by each rule
         needed += n_repeats * 32 * len(RULES) * MAX_KEPT
     n_ends = MAX_KEPT * min(len(RULES), n_particles) if n_modes else 1
-    n_tokens = plan.observed.n_tokens
-    drawn = 24 * (3 + len(plan.model.indices)) * _n_drawn(n_tokens)
-    n_bytes = 4 * n_ends + drawn
-    needed += n_repeats * (16 * N_TIMES + n_bytes * n_tokens)
+    needed += n_repeats * (16 * N_TIMES + 4 * n_ends * plan.observed.n_tokens)
+    needed += (2 + n_models) * drawn_bytes(plan, n_repeats)
     of_long = f", {n_most:,} where modes are many," if n_modes else ""
     if needed > max_memory:
         raise TableMemoryError(

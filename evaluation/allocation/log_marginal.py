@@ -84,8 +84,9 @@ def log_marginal(
 
     Raises TableMemoryError if the tables of all particles take more than `max_memory`: a
     ValueError; MarginalCostError if the exact value would: a ValueError; UnreachableCellError if a
-    cell with tokens has no probability, for zeros in the prior: a ValueError; ValueError if `X`
-    does not fit the model or holds a value that is no count, or a setting is out of range.
+    cell with tokens has no probability, for zeros in the prior: a ValueError; PriorRangeError if
+    pseudo-counts are too small for "annealed": a ValueError; ValueError if `X` does not fit the
+    model or holds a value that is no count, or a setting is out of range.
     """
     if method not in MARGINAL_METHODS:
         raise ValueError(f"method must be one of {MARGINAL_METHODS}, found {method!r}")

@@ -78,7 +78,8 @@ class MarginalEstimate:
     allocations: CellCounts | None = field(default=None, repr=False)
     """Over runs, draws and all indices of the model, allocations drawn from each run of "annealed"
     by weight: times the run's estimate, the mean of any function of one is the function's sum over
-    the allocations that X can have, each with its probability."""
+    the allocations that X can have, each with its probability. None of impossible models, and where
+    one allocation of each run has more than half a million tokens together."""
     n_sources: float = field(default=0.0, repr=False)
     """Models on whose runs a `pooled` estimate rests, effectively, at least 1; 0 of others."""
 
@@ -171,11 +172,10 @@ class MarginalEstimate:
         path: ParticlePath,
         variances: Floats | None = None,
         searches: SearchResult | None = None,
-        allocations: CellCounts | None = None,
     ) -> MarginalEstimate:
         """Return the mean of unbiased estimates of a probability, given their logs, and their
-        relative `variances` by genealogy (n_repeats,), where these are known, what was found by
-        `searches`, and `allocations` drawn from the runs.
+        relative `variances` by genealogy (n_repeats,), where these are known, and what was found by
+        `searches`.
         """
         log_marginal, error, _ = log_mean_of(repeats)
         genealogy_error = math.nan
@@ -185,7 +185,7 @@ class MarginalEstimate:
         if len(repeats) == 1:
             error = genealogy_error
         found = searches or SearchResult(np.zeros(0), 0)
-        of_particles = (n_tokens, repeats, n_particles, path, genealogy_error, *found, allocations)
+        of_particles = (n_tokens, repeats, n_particles, path, genealogy_error, *found)
         return cls(log_marginal, error, method, "unbiased", *of_particles)
 
 

@@ -13,13 +13,15 @@ importance sampling; Veach & Guibas 1995): each allocation is counted by the run
 end there. Runs give several S, whose average is taken. A mode that the searches of one model find,
 or a run that ends where few do, counts for all models.
 
-Here c_n = 1 / (v_n p_n(X)), with the relative variance v_n of a run of model n, and at least
-`VARIANCE`, that of the ratios: models whose runs agree count more. (With equal v it is the balance
-heuristic.) The v and p of a repeat are from the other repeats, for which the equation is solved for
-all models at once (Shirts & Chodera 2008), so that a repeat is unbiased.
+Here c_n = min(1, Z_n / p_n) / (v_n p_n), with p_n = p_n(X), the mean Z_n of the model's runs and
+their relative variance v_n: models whose runs vary, or are lower than all others say, count less.
+(With equal v it is the balance heuristic.) `VARIANCE`, that of the ratios, is added to v_n, but not
+in estimates of model n itself, which so keep an estimate that is nearly exact. A tenth of the
+repeats, or one of few, has c from the others, for which the equation is solved for all models at
+once (Shirts & Chodera 2008): so a repeat is unbiased.
 
-Labels are summed over: π(S) has n! / (n - C)! copies of S, for each class of exchangeable indices
-with n values, C of them in use.
+Labels are summed over: allocations have n! / (n - C)! times the probability, for each class of
+exchangeable indices with n values, C of them in use.
 """
 
 import math
@@ -33,15 +35,16 @@ from scipy.special import gammaln, logsumexp
 from evaluation.allocation.marginal_estimate import MarginalEstimate
 from evaluation.arrays import Bools, Floats
 from evaluation.monte_carlo.log_mean import log_mean_of
+from models.allocation.allocations import Allocations
 from models.allocation.cell_counts import CellCounts
 from models.allocation.exchangeable import exchangeable_classes
 from models.allocation.model import AllocationModel
-from models.allocation.sequence import log_allocations
 
 N_FOLDS = 10  # Repeats whose c are found together, from the others, are a tenth at least
 N_ITERATIONS = 1000  # at most, to solve for the probabilities of all models
 TOLERANCE = 1e-6  # nats
-VARIANCE = 0.05  # Relative, of the ratios of a run's draws; runs do not count more than by it
+VARIANCE = 0.05  # Relative, of the ratios of probabilities of a run's draws
+LEAST_VARIANCE = 1e-12
 
 
 def pool_marginals(
@@ -52,8 +55,7 @@ def pool_marginals(
 
     The repeats of all models are dependent: the n-th of each are of the same runs. Estimates of one
     repeat, of one model or without an error stay as they are. Raises ValueError if models do not
-    share allocations, or estimates are of another method, have different numbers of repeats, or are
-    not finite.
+    share allocations, or estimates have none, or different numbers of repeats.
     """
     if not share_allocations(models):
         raise ValueError(
@@ -62,13 +64,14 @@ def pool_marginals(
         )
     allocations = [each.allocations for each in estimates if each.allocations is not None]
     if len(allocations) < len(estimates):
-        raise ValueError("estimates must be of annealed runs, with an allocation of each")
+        raise ValueError(
+            "estimates must have allocations, as those of method annealed have, but for impossible "
+            "models and tables of very many tokens"
+        )
     numbers = {len(each.repeats) for each in estimates}
     if len(numbers) > 1:
         raise ValueError(f"estimates must have as many repeats each, found {sorted(numbers)}")
     (n_repeats,) = numbers
-    if not all(np.isfinite(each.repeats).all() for each in estimates):
-        raise ValueError("estimates must be finite, found one of an impossible model")
     if n_repeats < 2 or len(models) < 2:
         return list(estimates)
     runs = _Runs(
@@ -78,8 +81,8 @@ def pool_marginals(
     repeats = np.zeros((n_repeats, len(models)))
     fold = np.arange(n_repeats) % N_FOLDS
     for n in range(min(N_FOLDS, n_repeats)):
-        log_c = runs.some(fold != n).solved()
-        repeats[fold == n] = runs.some(fold == n).balanced(log_c)
+        rule = runs.some(fold != n).solved()
+        repeats[fold == n] = runs.some(fold == n).balanced(rule)
     shares = runs.shares()
     return [
         _pooled(each, repeats[:, m], shares[m]) if each.standard_error > 0.0 else each
@@ -113,6 +116,13 @@ def _classes_of(models: Sequence[AllocationModel]) -> list[tuple[str, ...]]:
     return sorted({names for model in models for names in exchangeable_classes(model)})
 
 
+class _Rule(NamedTuple):
+    """Numbers by which runs count."""
+
+    log_c: Floats  # (n_models,), log of c, for the estimates of other models
+    log_more: Floats  # (n_models,), log of what c is more for the model's own estimate
+
+
 class _Runs(NamedTuple):
     """Runs of all models."""
 
@@ -125,31 +135,37 @@ class _Runs(NamedTuple):
         """Return the runs of some repeats."""
         return _Runs(self.logs[:, is_taken], self.densities[:, is_taken])
 
-    def terms(self, log_c: Floats) -> Floats:
+    def terms(self, rule: "_Rule") -> Floats:
         """Return the log of what each run adds to the estimate of each model: (n_models, n_repeats,
         n_models).
         """
-        mixture = logsumexp(self.densities + log_c, axis=3, keepdims=True)
+        mixture = logsumexp(self.densities + rule.log_c, axis=3, keepdims=True)
+        mixture = np.logaddexp(mixture, self.densities + rule.log_more)
         ratios = logsumexp(self.densities - mixture, axis=2) - math.log(self.densities.shape[2])
-        return np.asarray((self.logs + log_c[:, np.newaxis])[:, :, np.newaxis] + ratios)
+        log_c = np.repeat(rule.log_c[:, np.newaxis], len(rule.log_c), axis=1)
+        np.fill_diagonal(log_c, np.logaddexp(rule.log_c, rule.log_more))
+        return np.asarray(self.logs[:, :, np.newaxis] + log_c[:, np.newaxis] + ratios)
 
-    def balanced(self, log_c: Floats) -> Floats:
+    def balanced(self, rule: "_Rule") -> Floats:
         """Return the log of the estimate of each model by each repeat: (n_repeats, n_models)."""
-        return np.asarray(logsumexp(self.terms(log_c), axis=0))
+        return np.asarray(logsumexp(self.terms(rule), axis=0))
 
-    def solved(self) -> Floats:
-        """Return log c (n_models,) with the probabilities that these runs give by it."""
+    def solved(self) -> "_Rule":
+        """Return the c with the probabilities that these runs give by it."""
         log_n = math.log(self.logs.shape[1])
-        own = logsumexp(self.logs, axis=1, keepdims=True) - log_n
-        ratios = np.exp(self.logs - own)
+        own = logsumexp(self.logs, axis=1) - log_n
+        ratios = np.exp(self.logs - own[:, np.newaxis])
         variance = ratios.var(axis=1, ddof=1) if ratios.shape[1] > 1 else np.ones(len(ratios))
-        log_v, levels, own = np.log(VARIANCE + variance), own[:, 0], own[:, 0]
+        variance = np.maximum(variance, LEAST_VARIANCE)
+        more = VARIANCE / (variance * (variance + VARIANCE))  # 1 / v less 1 / (v + VARIANCE)
+        levels = own
         for _ in range(N_ITERATIONS):
-            log_c = np.minimum(0.0, own - levels) - log_v - levels
-            before, levels = levels, logsumexp(self.balanced(log_c), axis=0) - log_n
+            log_c = np.minimum(0.0, own - levels) - levels
+            rule = _Rule(log_c - np.log(variance + VARIANCE), log_c + np.log(more))
+            before, levels = levels, logsumexp(self.balanced(rule), axis=0) - log_n
             if np.abs(levels - before).max() < TOLERANCE:
                 break
-        return log_c
+        return rule
 
     def shares(self) -> Floats:
         """Return the share that the runs of each model have in each estimate: (of, from)."""
@@ -163,31 +179,23 @@ def _densities(models: Sequence[AllocationModel], found: CellCounts) -> Floats:
     (n_repeats, n_draws, n_models).
     """
     n_repeats, n_draws = found.shape[:2]
-    n = n_repeats * n_draws
-    of, cells = found.cells[:, 0] * n_draws + found.cells[:, 1], found.cells[:, 2:].copy()
-    used, classes = {}, _classes_of(models)
-    for names in classes:
-        axes = [models[0].indices.index(name) for name in names]
-        pairs = np.stack([np.repeat(of, len(axes)), cells[:, axes].ravel()], axis=1)
-        values, place = np.unique(pairs, axis=0, return_inverse=True)
-        used[names] = np.bincount(values[:, 0], minlength=n)
-        first = np.cumsum(used[names]) - used[names]
-        cells[:, axes] = (place.ravel() - first[pairs[:, 0]]).reshape(-1, len(axes))
-    densities = np.full((n, len(models)), -np.inf)
+    n, of = n_repeats * n_draws, found.cells[:, 0] * n_draws + found.cells[:, 1]
+    columns = dict(zip(models[0].indices, found.cells[:, 2:].T, strict=True))
+    used = {}
+    for names in _classes_of(models):
+        values = np.stack([columns[name] for name in names])
+        pairs, place = np.unique(of * (values.max() + 1) + values, return_inverse=True)
+        used[names] = np.bincount(pairs // (values.max() + 1), minlength=n)
+        labels = place.reshape(values.shape) - (np.cumsum(used[names]) - used[names])[of]
+        columns |= dict(zip(names, labels, strict=True))
+    allocations = Allocations(of, columns, found.counts, n)
+    densities = np.zeros((n, len(models)))
     for m, model in enumerate(models):
-        sizes = {names: model.cardinalities[names[0]] for names in classes}
-        is_one = np.ones(n, dtype=np.bool_)
-        for names, size in sizes.items():
-            is_one &= used[names] <= size
-        if not is_one.any():
-            continue
-        here, number = is_one[of], np.cumsum(is_one) - 1
-        shape = (int(is_one.sum()), *(model.cardinalities[name] for name in model.indices))
-        fitting = np.insert(cells[here], 0, number[of[here]], axis=1)
-        logs = log_allocations(model, CellCounts(fitting, found.counts[here], shape), shape[0])
-        for names, size in sizes.items():
-            logs += gammaln(size + 1) - gammaln(size - used[names][is_one] + 1)
-        densities[is_one, m] = logs
+        densities[:, m] = allocations.log_probabilities(model)
+        for names, n_used in used.items():
+            left = model.cardinalities[names[0]] - n_used
+            copies = gammaln(model.cardinalities[names[0]] + 1) - gammaln(np.maximum(left, 0) + 1)
+            densities[:, m] = np.where(left < 0, -np.inf, densities[:, m] + copies)
     return densities.reshape(n_repeats, n_draws, len(models))
 
 

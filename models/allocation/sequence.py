@@ -14,8 +14,6 @@ from models.allocation.cell_counts import MISSING, CellCounts
 from models.allocation.inference_plan import plan_of
 from models.allocation.model import AllocationModel
 from models.allocation.rising_factorial import log_rising_factorials
-from models.allocation.tables import marginals_of
-from models.arrays import Floats
 
 
 def rate_of(model: AllocationModel, n_tokens: int) -> float:
@@ -63,37 +61,3 @@ def log_allocation(model: AllocationModel, allocation: CellCounts) -> float:
             f"allocation must say the value of each index of all tokens, found {MISSING}"
         )
     return log_of_counts(complete, counts)
-
-
-def log_allocations(model: AllocationModel, allocations: CellCounts, n_allocations: int) -> Floats:
-    """Log π(S) of many complete allocations (n_allocations,), but for the numbers of orders, which
-    the model has no part in.
-
-    The first axis of `allocations` is of these, the others are `model.indices`, in this order.
-    """
-    of, counts = allocations.cells[:, 0], allocations.counts
-    n_tokens = np.bincount(of, counts, n_allocations).astype(np.int64)
-    totals = {n: log_total_probability(model, int(n)) for n in np.unique(n_tokens)}
-    found = np.array([totals[n] for n in n_tokens])
-    axis_of = {name: 1 + axis for axis, name in enumerate(model.indices)}
-    for marginal in marginals_of(model):
-        n_entries = int(np.prod(marginal.sizes, dtype=np.int64))
-        keys = []
-        for use in marginal.uses:
-            key = of.copy()
-            for name, size in zip(use, marginal.sizes, strict=True):
-                key = key * size + allocations.cells[:, axis_of[name]]
-            keys.append(key)
-        entries, places = np.unique(np.concatenate(keys), return_inverse=True)
-        numbers = np.bincount(places.ravel(), np.tile(counts, len(keys))).astype(np.int64)
-        alpha = (
-            np.full(len(entries), marginal.alpha)
-            if np.ndim(marginal.alpha) == 0
-            else np.ravel(marginal.alpha)[entries % n_entries]
-        )
-        if marginal.power < 0:
-            alpha = np.where(alpha == 0, 1.0, alpha)  # as the numerators are 0, the fraction is
-        terms = np.zeros(len(entries))
-        log_rising_factorials(alpha, numbers, terms)
-        found += marginal.power * np.bincount(entries // n_entries, terms, n_allocations)
-    return found

@@ -54,6 +54,7 @@ from pipeline.settings import AllocateSettings
 
 logger = logging.getLogger(__name__)
 
+MAX_POOLED = 50  # Ranks, one after the other, of which each is estimated from the runs of all
 DEPENDS_ON = ("method", "particles", "moves", "order", "repeats", "seed")
 ANNEALED_DEPENDS_ON = ("method", "modes", "chains", "sweeps", "repeats", "seed")
 
@@ -125,15 +126,15 @@ def _pooled(
         pool = [
             m
             for m, each in enumerate(candidates)
-            if each.graph == graph
-            and scores[m].estimate.allocations is not None
-            and np.isfinite(scores[m].estimate.repeats).all()
+            if each.graph == graph and scores[m].estimate.allocations is not None
         ]
-        models = [candidates[m].model for m in pool]
-        if len(pool) > 1 and share_allocations(models):
-            estimates = pool_marginals(models, [scores[m].estimate for m in pool])
-            for m, estimate in zip(pool, estimates, strict=True):
-                scores[m] = scores[m]._replace(estimate=estimate)
+        for first in range(0, len(pool), MAX_POOLED):
+            here = pool[first : first + MAX_POOLED]
+            models = [candidates[m].model for m in here]
+            if len(here) > 1 and share_allocations(models):
+                estimates = pool_marginals(models, [scores[m].estimate for m in here])
+                for m, estimate in zip(here, estimates, strict=True):
+                    scores[m] = scores[m]._replace(estimate=estimate)
     return scores
 
 

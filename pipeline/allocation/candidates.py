@@ -14,6 +14,7 @@ import numpy as np
 from corpora.content_hash import content_hash, of_array
 from evaluation.allocation.annealed_runs import check_annealing_memory
 from evaluation.allocation.exact import MarginalCostError
+from models.allocation.annealing.posterior import PriorRangeError
 from models.allocation.annealing.searches import check_search_memory
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import InferencePlan, plan_of
@@ -174,7 +175,7 @@ def check_candidates(
     for each in candidates:
         with refused_by_name(each):
             plan = plan_of(each.model, table.counts)
-        _check_samples(each, plan, n_runs, settings)
+        _check_samples(each, plan, n_runs, len(candidates), settings)
         if settings.factors in BY_MODES:
             _check_joint_values(each, plan.unknown, f"--factors {' and '.join(BY_MODES)}")
         for setting in ("method", "factors"):
@@ -190,7 +191,11 @@ def check_candidates(
 
 
 def _check_samples(
-    candidate: Candidate, plan: InferencePlan, n_runs: int, settings: AllocateSettings
+    candidate: Candidate,
+    plan: InferencePlan,
+    n_runs: int,
+    n_models: int,
+    settings: AllocateSettings,
 ) -> None:
     """Raise UsageError if particles or chains take more than `--max-memory`."""
     most, n_threads = max_memory(settings), effective_n_jobs(settings.threads)
@@ -202,7 +207,7 @@ def _check_samples(
     with refused_by_name(candidate, " (--max-memory, --chains, --modes, --threads)"):
         if settings.method == "annealed":
             n_used = min(n_threads, max(settings.repeats, settings.modes))
-            of_runs = settings.repeats, most, settings.modes
+            of_runs = settings.repeats, most, settings.modes, n_models
             check_annealing_memory(plan, settings.chains, n_used, *of_runs)
     with refused_by_name(candidate, " (--max-memory, --repeats, --threads)"):
         if settings.factors == "annealed":
@@ -211,10 +216,10 @@ def _check_samples(
 
 @contextmanager
 def refused_by_name(candidate: Candidate, hint: str = "") -> Iterator[None]:
-    """Add the model's name to an error about memory: many models are tried."""
+    """Add the model's name to an error about memory or its prior: many models are tried."""
     try:
         yield
-    except (MarginalCostError, TableMemoryError, MemoryError) as error:
+    except (MarginalCostError, PriorRangeError, TableMemoryError, MemoryError) as error:
         raise UsageError(f"{candidate.name}: {error}{hint}") from error
 
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
+from scipy.stats import norm as normal
+from scipy.stats import t as student_t
 
 from evaluation.allocation.marginal_estimate import SEVERAL, TimedMarginal
 from evaluation.arrays import Floats
@@ -83,7 +85,7 @@ def log_odds(marginals: Floats, covariance: Floats) -> tuple[Floats, Floats]:
     odds = marginals - logsumexp(marginals)
     shares = np.exp(odds)
     # An impossible model has no error, and adds none to the errors of others.
-    is_possible = shares > 0
+    is_possible = np.isfinite(marginals)
     known = np.where(np.outer(is_possible, is_possible), covariance, 0.0)
     weights = np.eye(len(odds)) - shares
     with np.errstate(invalid="ignore"):
@@ -137,7 +139,8 @@ def _compared(best: dict[str, Any], others: Sequence[dict[str, Any]], method: st
     else:
         what = f"the highest estimate, {above} above {name_of(runner_up)}; but not told apart from"
         if near:
-            what += f" {_names(near)}, less than {ERRORS_APART:g} standard errors below"
+            apart = max(errors_apart(best, row) for row in near)
+            what += f" {_names(near)}, less than {apart:.2g} standard errors below"
         if rough:
             what += f"{', nor from' if near else ''} {_names(rough)}, of rough estimates"
         what += f": more {effort_of(method)} or --repeats"
@@ -156,7 +159,7 @@ def difference(best: dict[str, Any], other: dict[str, Any]) -> tuple[float, floa
     gap = float(best["log_marginal"] - other["log_marginal"])
     if None in errors:
         return gap, None
-    if best.get("sources") and other.get("sources") and best["graph"] == other["graph"]:
+    if _are_pooled(best, other):
         both = (best, other)
         marginals = np.array([row["log_marginal"] for row in both])
         of_repeats = [[number(each) for each in row["repeats"]] for row in both]
@@ -174,7 +177,22 @@ def is_significant(best: dict[str, Any], other: dict[str, Any]) -> bool:
         return False
     gap, error = difference(best, other)
     rounding = 1e-9 * (1.0 + abs(best["log_marginal"]))
-    return error is not None and gap > max(ERRORS_APART * error, rounding)
+    return error is not None and gap > max(errors_apart(best, other) * error, rounding)
+
+
+def errors_apart(best: dict[str, Any], other: dict[str, Any]) -> float:
+    """Return by how many standard errors two models must differ to be told apart: `ERRORS_APART`,
+    and of pooled estimates as many as Student's t has with the same probability.
+    """
+    if not _are_pooled(best, other):
+        return ERRORS_APART
+    return float(student_t.ppf(normal.cdf(ERRORS_APART), len(best["repeats"]) - 1))
+
+
+def _are_pooled(best: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two estimates are each from the runs of both models, and others."""
+    are_pooled = bool(best.get("sources") and other.get("sources"))
+    return are_pooled and best["graph"] == other["graph"]
 
 
 def warnings_of(

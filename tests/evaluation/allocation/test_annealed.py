@@ -4,10 +4,12 @@ from scipy.stats import chi2
 
 from evaluation import bracket_marginal, certify_marginal, log_marginal
 from evaluation.allocation.annealed import annealed
+from evaluation.allocation.annealed_runs import _taken
 from evaluation.allocation.exact import exact
 from evaluation.allocation.simulate import draw
 from models.allocation.annealing import searches
 from models.allocation.annealing.crossing import Crossing
+from models.allocation.annealing.posterior import PriorRangeError
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.model import AllocationModel
@@ -184,3 +186,27 @@ def test_what_does_not_fit_is_refused():
         bracket_marginal(model, X1, allocation, n_sweeps=2)
     with pytest.raises(ValueError, match="say all indices"):
         bracket_marginal(model, observed, observed, n_sweeps=2)
+
+
+def test_pseudo_counts_whose_products_underflow_are_refused():
+    X = np.array([[3, 1], [0, 2]])
+    small = AllocationModel.nmf(2, 2, 2, a=1e-30)
+    size = {"n_sweeps": 1000, "n_repeats": 4, "n_modes": 4, "random_state": 0}
+    found = log_marginal(small, X, "annealed", **size)
+    truth = log_marginal(small, X, "exact").log_marginal
+    assert abs(found.log_marginal - truth) < 4 * found.standard_error
+    with pytest.raises(PriorRangeError, match="those of 2e-61 have a product"):
+        log_marginal(AllocationModel.nmf(2, 2, 2, a=1e-60), X, "annealed", **size)
+    many = AllocationModel.cp((2,) * 40, 2, a=1e-8)
+    with pytest.raises(PriorRangeError, match="up to 40 pseudo-counts"):
+        log_marginal(many, CellCounts(np.zeros((1, 40), dtype=int), [3], (2,) * 40), "annealed")
+
+
+def test_a_start_is_taken_as_often_as_its_share_of_the_estimate_says():
+    rng, logs = np.random.default_rng(8), np.log([0.2, 0.5, 0.3])
+    taken = [_taken(logs, [0.0, *rng.random(2)]) for _ in range(4000)]
+    shares = np.bincount(taken, minlength=3) / 4000
+    np.testing.assert_allclose(shares, [0.2, 0.5, 0.3], atol=0.02)  # 2.6 standard errors
+    assert _taken(np.array([-np.inf, -3.0]), [0.0, 0.9]) == 1
+    assert _taken(np.array([-3.0, -np.inf]), [0.0, 0.0]) == 0
+    assert _taken(np.full(2, -np.inf), [0.0, 0.5]) == 0

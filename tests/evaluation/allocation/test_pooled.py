@@ -140,12 +140,56 @@ def test_what_does_not_fit_is_refused():
     models = FAMILIES["nmf"][1:]
     observed = counts_of(models[0], 8, np.random.default_rng(2))
     one, other = estimates_of(models, observed, 3, 5)
-    with pytest.raises(ValueError, match="annealed runs"):
+    with pytest.raises(ValueError, match="must have allocations"):
         pool_marginals(models, [one, log_marginal(models[1], observed, "vb")])
     with pytest.raises(ValueError, match=r"as many repeats each, found \[2, 3\]"):
         pool_marginals(models, [one, estimates_of(models[1:], observed, 2, 5)[0]])
     with pytest.raises(ValueError, match="one graph"):
         pool_marginals([models[0], AllocationModel.symmetric_nmf(3, 2)], [one, other])
-    impossible = replace(other, repeats=np.full(3, -np.inf))
-    with pytest.raises(ValueError, match="impossible"):
-        pool_marginals(models, [one, impossible])
+
+
+def test_many_tokens_have_fewer_draws_or_none():
+    model = AllocationModel.nmf(2, 2, 2)
+    for n_tokens, n_draws in ((10, 16), (50_000, 5), (300_000, None)):
+        X = np.array([[n_tokens - 3, 1], [1, 1]])
+        size = {"n_sweeps": 2, "n_particles": 1, "n_modes": 0, "n_repeats": 2}
+        found = annealed(model, CellCounts.of(X, model), **size).allocations
+        assert (found and found.shape[:2]) == (n_draws and (2, n_draws))
+
+
+def test_pooling_keeps_what_is_nearly_exact():
+    models = [AllocationModel.nmf(3, 3, k, a=1e6) for k in (2, 3)]
+    observed = counts_of(models[0], 9, np.random.default_rng(4))
+    estimates = estimates_of(models, observed, 6, 3)
+    for own, found in zip(estimates, pool_marginals(models, estimates), strict=True):
+        assert own.standard_error < 1e-4
+        assert found.standard_error < 1.1 * own.standard_error
+
+
+def test_the_rule_of_a_repeat_is_not_from_itself():
+    models = FAMILIES["nmf"][1:]
+    observed = counts_of(models[0], 8, np.random.default_rng(2))
+    truth = [exact(model, observed).log_marginal for model in models]
+    many = estimates_of(models, observed, 400, 1, n_sweeps=6)
+    found = []
+    for n in range(0, 400, 2):
+        pair = [of_runs(each, [n, n + 1]) for each in many]
+        found.append([np.exp(each.log_marginal) for each in pool_marginals(models, pair)])
+    ratios = np.array(found) / np.exp(truth)
+    errors = ratios.std(axis=0, ddof=1) / np.sqrt(len(ratios))
+    assert (np.abs(ratios.mean(axis=0) - 1.0) < 2.58 * errors).all()
+
+
+def of_runs(estimate, runs):
+    """Return the estimate by some of the runs alone."""
+    drawn, repeats = estimate.allocations, estimate.repeats[runs]
+    here = np.isin(drawn.cells[:, 0], runs)
+    cells = drawn.cells[here].copy()
+    cells[:, 0] = np.searchsorted(runs, cells[:, 0])
+    shape = (len(runs), *drawn.shape[1:])
+    return replace(
+        estimate,
+        repeats=repeats,
+        standard_error=1.0,
+        allocations=CellCounts(cells, drawn.counts[here], shape),
+    )

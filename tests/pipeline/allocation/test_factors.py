@@ -216,6 +216,9 @@ def test_what_pooled_estimates_have_in_common_is_no_error_of_their_difference():
     assert difference(one, {**other, "graph": "cp"})[1] == pytest.approx(
         np.hypot(one["standard_error"], other["standard_error"])
     )
+    two = pooled_row(3, [-9.0, -9.1])  # of two repeats nothing can be told
+    assert not is_significant(pooled_row(4, [-8.2, -8.6]), two)
+    assert is_significant(one, other)
     candidates = [SimpleNamespace(graph="nmf", rank=n, sizes={"k": n}) for n in (1, 2)]
     path = ParticlePath(np.arange(1, 3), np.full((5, 2), 50.0), np.full((5, 2), 3))
     scores = [
