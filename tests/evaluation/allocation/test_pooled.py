@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -166,30 +167,16 @@ def test_pooling_keeps_what_is_nearly_exact():
         assert found.standard_error < 1.1 * own.standard_error
 
 
-def test_the_rule_of_a_repeat_is_not_from_itself():
+def test_a_repeat_is_linear_in_its_own_runs():
+    """As it must be to be unbiased: their weights are from the other repeats alone."""
     models = FAMILIES["nmf"][1:]
     observed = counts_of(models[0], 8, np.random.default_rng(2))
-    truth = [exact(model, observed).log_marginal for model in models]
-    many = estimates_of(models, observed, 400, 1, n_sweeps=6)
+    one, other = estimates_of(models, observed, 4, 1)
     found = []
-    for n in range(0, 400, 2):
-        pair = [of_runs(each, [n, n + 1]) for each in many]
-        found.append([np.exp(each.log_marginal) for each in pool_marginals(models, pair)])
-    ratios = np.array(found) / np.exp(truth)
-    errors = ratios.std(axis=0, ddof=1) / np.sqrt(len(ratios))
-    assert (np.abs(ratios.mean(axis=0) - 1.0) < 2.58 * errors).all()
-
-
-def of_runs(estimate, runs):
-    """Return the estimate by some of the runs alone."""
-    drawn, repeats = estimate.allocations, estimate.repeats[runs]
-    here = np.isin(drawn.cells[:, 0], runs)
-    cells = drawn.cells[here].copy()
-    cells[:, 0] = np.searchsorted(runs, cells[:, 0])
-    shape = (len(runs), *drawn.shape[1:])
-    return replace(
-        estimate,
-        repeats=repeats,
-        standard_error=1.0,
-        allocations=CellCounts(cells, drawn.counts[here], shape),
-    )
+    for times in (1, 2, 3):
+        repeats = one.repeats + np.array([math.log(times), 0.0, 0.0, 0.0])
+        both = pool_marginals(models, [replace(one, repeats=repeats), other])
+        found.append([np.exp(each.repeats[0]) for each in both])
+    once, twice, thrice = np.array(found)
+    np.testing.assert_allclose(thrice - twice, twice - once, rtol=1e-6)
+    assert (twice > 1.01 * once).all()
