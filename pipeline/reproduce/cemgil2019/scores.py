@@ -99,8 +99,8 @@ def in_words(result: Any) -> str:
         f"{result['particles_with_moves']:,} particles, {result['moves']} tokens resampled after "
         f"each; {NAMES[ANNEALED]}: {N_PARTICLES} chains of about {result['sweeps']:,} sweeps from "
         f"each of the best modes that {result.get('modes', 0)} searches found; the "
-        f"log of the mean of {result['repeats']} runs, by annealing those of all ranks. VB: a lower "
-        f"bound, the best of {result['starts']} starts."
+        f"log of the mean of {result['repeats']} runs, by annealing those of all ranks. VB: a "
+        f"lower bound, the best of {result['starts']} starts."
     )
 
 
