@@ -79,7 +79,7 @@ class MarginalEstimate:
     """Over runs, draws and all indices of the model, allocations drawn from each run of "annealed"
     by weight: times the run's estimate, the mean of any function of one is the function's sum over
     the allocations that X can have, each with its probability. None of impossible models, and where
-    one allocation of each run has more than half a million tokens together."""
+    one allocation of each run has more than 262,144 tokens together."""
     n_sources: float = field(default=0.0, repr=False)
     """Models on whose runs a `pooled` estimate rests, effectively, at least 1; 0 of others."""
 

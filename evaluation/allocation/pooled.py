@@ -135,7 +135,7 @@ class _Runs(NamedTuple):
         """Return the runs of some repeats."""
         return _Runs(self.logs[:, is_taken], self.densities[:, is_taken])
 
-    def terms(self, rule: "_Rule") -> Floats:
+    def terms(self, rule: _Rule) -> Floats:
         """Return the log of what each run adds to the estimate of each model: (n_models, n_repeats,
         n_models).
         """
@@ -146,11 +146,11 @@ class _Runs(NamedTuple):
         np.fill_diagonal(log_c, np.logaddexp(rule.log_c, rule.log_more))
         return np.asarray(self.logs[:, :, np.newaxis] + log_c[:, np.newaxis] + ratios)
 
-    def balanced(self, rule: "_Rule") -> Floats:
+    def balanced(self, rule: _Rule) -> Floats:
         """Return the log of the estimate of each model by each repeat: (n_repeats, n_models)."""
         return np.asarray(logsumexp(self.terms(rule), axis=0))
 
-    def solved(self) -> "_Rule":
+    def solved(self) -> _Rule:
         """Return the c with the probabilities that these runs give by it."""
         log_n = math.log(self.logs.shape[1])
         own = logsumexp(self.logs, axis=1) - log_n
@@ -184,8 +184,9 @@ def _densities(models: Sequence[AllocationModel], found: CellCounts) -> Floats:
     used = {}
     for names in _classes_of(models):
         values = np.stack([columns[name] for name in names])
-        pairs, place = np.unique(of * (values.max() + 1) + values, return_inverse=True)
-        used[names] = np.bincount(pairs // (values.max() + 1), minlength=n)
+        n_values = values.max(initial=0) + 1
+        pairs, place = np.unique(of * n_values + values, return_inverse=True)
+        used[names] = np.bincount(pairs // n_values, minlength=n)
         labels = place.reshape(values.shape) - (np.cumsum(used[names]) - used[names])[of]
         columns |= dict(zip(names, labels, strict=True))
     allocations = Allocations(of, columns, found.counts, n)

@@ -204,7 +204,7 @@ def _check_samples(
             check_memory(plan, settings.particles, n_runs, most, keep_history=settings.moves > 0)
         if settings.factors == "smc":
             check_memory(plan, settings.particles, 1, most, keep_history=True)
-    with refused_by_name(candidate, " (--max-memory, --chains, --modes, --threads)"):
+    with refused_by_name(candidate, " (--max-memory, --chains, --modes, --ranks, --threads)"):
         if settings.method == "annealed":
             n_used = min(n_threads, max(settings.repeats, settings.modes))
             of_runs = settings.repeats, most, settings.modes, n_models

@@ -102,9 +102,9 @@ def _ranks(budget: RankBudget, threads: int) -> dict[str, Any]:
     scored = run_trials(group, keys, compute, f"{NAME}: ranks")
     models = [AllocationModel.cp(budget.shape, rank, budget.a) for rank in budget.ranks]
     for tensor in range(len(tensors)):
-        keys = [(tensor, rank, ANNEALED) for rank in budget.ranks]
-        of_ranks = scores.pooled(models, [scored[key] for key in keys])
-        scored |= dict(zip(keys, of_ranks, strict=True))
+        annealed = [(tensor, rank, ANNEALED) for rank in budget.ranks]
+        of_ranks = scores.pooled(models, [scored[key] for key in annealed])
+        scored |= dict(zip(annealed, of_ranks, strict=True))
 
     def columns(methods: tuple[str, ...], field: str) -> dict[str, list[Any]]:
         return {method: [scored[*place, method][field] for place in places] for method in methods}
