@@ -191,10 +191,11 @@ def test_what_does_not_fit_is_refused():
 def test_pseudo_counts_whose_products_underflow_are_refused():
     X = np.array([[3, 1], [0, 2]])
     small = AllocationModel.nmf(2, 2, 2, a=1e-30)
-    size = {"n_sweeps": 1000, "n_repeats": 4, "n_modes": 4, "random_state": 0}
+    size = {"n_sweeps": 200, "n_repeats": 4, "n_modes": 4, "random_state": 0}
     found = log_marginal(small, X, "annealed", **size)
     truth = log_marginal(small, X, "exact").log_marginal
-    assert abs(found.log_marginal - truth) < 4 * found.standard_error
+    # Of 60 seeds none was off by more than 2.4 nats; a pseudo-count too many or too few is 69
+    assert abs(found.log_marginal - truth) < 10
     with pytest.raises(PriorRangeError, match="those of 2e-61 have a product"):
         log_marginal(AllocationModel.nmf(2, 2, 2, a=1e-60), X, "annealed", **size)
     many = AllocationModel.cp((2,) * 40, 2, a=1e-8)
