@@ -33,48 +33,46 @@ def rows_of(
     candidates: Sequence[Candidate], scores: Sequence[TimedMarginal]
 ) -> list[dict[str, Any]]:
     """Return a row for each model; missing numbers are None, as JSON has no NaN."""
-    marginals = np.array([score.estimate.log_marginal for score in scores])
-    errors = np.array([score.estimate.standard_error for score in scores])
-    covariance = np.diag(errors**2)
-    for graph in {each.graph for each in candidates}:
-        pool = [
-            m
-            for m, (candidate, score) in enumerate(zip(candidates, scores, strict=True))
-            if candidate.graph == graph and score.estimate.n_sources
-        ]
-        if pool:
-            repeats = np.array([scores[m].estimate.repeats for m in pool])
-            covariance[np.ix_(pool, pool)] = covariance_of(marginals[pool], repeats)
-    odds, odds_errors = log_odds(marginals, covariance)
-    return [
+    rows = [
         {
             "graph": candidate.graph,
             "rank": candidate.rank,
             "sizes": dict(candidate.sizes),
-            "log_marginal": finite(marginals[m]),
-            "standard_error": finite(errors[m]),
+            "log_marginal": finite(score.estimate.log_marginal),
+            "standard_error": finite(score.estimate.standard_error),
             "spread": finite(score.estimate.spread) if score.estimate.path else None,
-            "rough": score.estimate.is_unreliable and bool(np.isfinite(marginals[m])),
+            "rough": score.estimate.is_unreliable and math.isfinite(score.estimate.log_marginal),
             "direction": score.estimate.direction,
-            "log_odds": finite(odds[m]),
-            "log_odds_standard_error": finite(odds_errors[m]),
+            **dict.fromkeys(("log_odds", "log_odds_standard_error")),  # Filled in below
             **_particles(score),
             "modes_found": score.estimate.n_found or None,
             "sources": score.estimate.n_sources or None,
             "seconds": score.seconds,
             "repeats": [finite(each) for each in score.estimate.repeats],
         }
-        for m, (candidate, score) in enumerate(zip(candidates, scores, strict=True))
+        for candidate, score in zip(candidates, scores, strict=True)
     ]
+    marginals = np.array([number(row["log_marginal"]) for row in rows])
+    for row, odds, error in zip(rows, *log_odds(marginals, covariance_of(rows)), strict=True):
+        row |= {"log_odds": finite(odds), "log_odds_standard_error": finite(error)}
+    return rows
 
 
-def covariance_of(marginals: Floats, repeats: Floats) -> Floats:
-    """Return the covariance (n, n) of logs of means (n,), given the logs of what they are the means
-    of (n, n_repeats), each repeat for all at once.
+def covariance_of(rows: Sequence[dict[str, Any]]) -> Floats:
+    """Return the covariance (n, n) of the log marginals of rows: of those of one graph that are
+    pooled that of their repeats, each repeat for all at once; others are independent.
     """
-    deviations = np.exp(repeats - marginals[:, np.newaxis]) - 1.0
-    n_repeats = repeats.shape[1]
-    covariance: Floats = deviations @ deviations.T / (n_repeats * (n_repeats - 1))
+    errors = np.array([number(row["standard_error"], math.inf) for row in rows])
+    covariance = np.diag(errors**2)
+    for graph in dict.fromkeys(row["graph"] for row in rows if row.get("sources")):
+        pool = [n for n, row in enumerate(rows) if row.get("sources") and row["graph"] == graph]
+        marginals = np.array([number(rows[n]["log_marginal"]) for n in pool])
+        repeats = np.array([[number(each) for each in rows[n]["repeats"]] for n in pool])
+        with np.errstate(invalid="ignore"):  # An impossible model has no deviations
+            deviations = np.exp(repeats - marginals[:, np.newaxis]) - 1.0
+        n_repeats = repeats.shape[1]
+        of_pool = deviations @ deviations.T / (n_repeats * (n_repeats - 1))
+        covariance[np.ix_(pool, pool)] = of_pool
     return covariance
 
 
@@ -155,17 +153,11 @@ def _names(rows: Sequence[dict[str, Any]]) -> str:
 
 def difference(best: dict[str, Any], other: dict[str, Any]) -> tuple[float, float | None]:
     """Return the difference of two models in nats, and its standard error."""
-    errors = best["standard_error"], other["standard_error"]
     gap = float(best["log_marginal"] - other["log_marginal"])
-    if None in errors:
+    if best["standard_error"] is None or other["standard_error"] is None:
         return gap, None
-    if _are_pooled(best, other):
-        both = (best, other)
-        marginals = np.array([row["log_marginal"] for row in both])
-        of_repeats = [[number(each) for each in row["repeats"]] for row in both]
-        covariance = covariance_of(marginals, np.array(of_repeats))
-        return gap, math.sqrt(max(0.0, float(np.array([1, -1]) @ covariance @ [1, -1])))
-    return gap, math.hypot(*errors)
+    (of_best, of_both), (_, of_other) = covariance_of([best, other])
+    return gap, math.sqrt(max(0.0, of_best - 2 * of_both + of_other))
 
 
 def is_significant(best: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -264,9 +256,9 @@ def name_of(row: dict[str, Any]) -> str:
     return model_name(row["graph"], row["rank"])
 
 
-def number(value: float | None) -> float:
-    """Return a value of a row; -inf where it has none."""
-    return -math.inf if value is None else value
+def number(value: float | None, otherwise: float = -math.inf) -> float:
+    """Return a value of a row, `otherwise` where it has none."""
+    return otherwise if value is None else value
 
 
 def finite(value: float) -> float | None:

@@ -109,12 +109,15 @@ def _ranks(budget: RankBudget, threads: int) -> dict[str, Any]:
     def columns(methods: tuple[str, ...], field: str) -> dict[str, list[Any]]:
         return {method: [scored[*place, method][field] for place in places] for method in methods}
 
+    estimates = [scores.estimate_of(scored[*place, ANNEALED]) for place in places]
     rows = rows_of(
         tensor=[tensor for tensor, _ in places],
         rank=[rank for _, rank in places],
         **columns(SCORING, "log_marginal"),
         standard_error=rows_of(**columns(BY_PARTICLES, "standard_error")),
         runs=rows_of(**columns(BY_PARTICLES, "repeats")),
+        sources=[each.n_sources or None for each in estimates],
+        rough=[each.is_unreliable for each in estimates],
     )
     spent = {"true_rank": budget.true_rank, "tokens": budget.n_tokens, "a": budget.a}
     found = {"rows": rows, "found": found_ranks(rows, budget.true_rank)}
@@ -131,16 +134,18 @@ def found_ranks(rows: list[dict[str, Any]], true_rank: int) -> list[dict[str, An
         best = {method: max(of_tensor, key=itemgetter(method)) for method in SCORING}
         ranks = {method: row["rank"] for method, row in best.items()}
         above = {f"{m}_above_truth": row[m] - true[m] for m, row in best.items()}
-        scored = scores.best_rank([_scored(row, ANNEALED) for row in of_tensor])
+        scored = scores.best_rank([_annealed(row) for row in of_tensor])
         told = {name: scored[name] for name in ("probability", "near")}
         found.append({"tensor": tensor, **ranks, **above, **told})
     return found
 
 
-def _scored(row: dict[str, Any], method: str) -> dict[str, Any]:
-    """Return the score of one method, as `scores.best_rank` takes it."""
-    scored = {"log_marginal": row[method], "standard_error": row["standard_error"][method]}
-    return {"rank": row["rank"], **scored, "direction": "unbiased"}
+def _annealed(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the annealed score, as `scores.best_rank` takes it."""
+    scored = {"log_marginal": row[ANNEALED], "standard_error": row["standard_error"][ANNEALED]}
+    told = {name: row[name] for name in ("rank", "rough", "sources")}
+    told |= {"graph": "cp", "direction": "unbiased", "repeats": row["runs"][ANNEALED]}
+    return scored | told
 
 
 def measured(size: int, tensor: int, method: str, budget: CostBudget) -> dict[str, Any]:

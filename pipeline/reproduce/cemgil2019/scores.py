@@ -15,13 +15,13 @@ import numpy as np
 
 from evaluation.allocation.annealed import N_PARTICLES, annealed
 from evaluation.allocation.log_marginal import log_marginal
-from evaluation.allocation.marginal_estimate import LARGEST_ERROR, MarginalEstimate
+from evaluation.allocation.marginal_estimate import MarginalEstimate
 from evaluation.allocation.particles import by_particles
 from evaluation.allocation.pooled import pool_marginals
 from evaluation.arrays import Bools, Floats
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
-from pipeline.allocation.scores import is_significant, log_odds
+from pipeline.allocation.scores import is_significant
 from pipeline.cache.results import ResultGroup
 from pipeline.figures.style import INK, series_style
 from pipeline.reproduce.claims import Finding, Findings
@@ -160,40 +160,42 @@ def score_rows(
             {**named, "rank": rank, **_shown(each)} for rank, each in zip(ranks, found, strict=True)
         ]
         rows += of_ranks
-        best.append({**named, **best_rank(of_ranks)})
+        repeats = [{"repeats": plain(each["repeats"])} for each in found]
+        with_repeats = [row | more for row, more in zip(of_ranks, repeats, strict=True)]
+        best.append({**named, **best_rank(with_repeats)})
     return {"rows": rows, "best": best}
 
 
 def pooled(models: list[AllocationModel], scores: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return annealed scores of models, arrays as of `score`, each from the runs of all."""
-    arrays = [{name: np.asarray(value) for name, value in each.items()} for each in scores]
-    estimates = pool_marginals(models, [MarginalEstimate.from_arrays(each) for each in arrays])
-    names = ("log_marginal", "standard_error", "repeats")
+    estimates = pool_marginals(models, [estimate_of(each) for each in scores])
+    names = ("log_marginal", "standard_error", "repeats", "n_sources")
     return [
-        score | {name: getattr(estimate, name) for name in names}
+        score | {name: np.asarray(getattr(estimate, name)) for name in names}
         for score, estimate in zip(scores, estimates, strict=True)
     ]
 
 
+def estimate_of(score: Mapping[str, Any]) -> MarginalEstimate:
+    """Return the estimate whose arrays a score has."""
+    return MarginalEstimate.from_arrays({name: np.asarray(each) for name, each in score.items()})
+
+
 def best_rank(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the rank with the highest score; of methods with runs also its posterior probability,
-    all ranks being as probable beforehand, and the ranks that are not told apart from it. There is
-    no probability where one of these estimates is rough.
+    all ranks being as probable beforehand, and the ranks that are not told apart from it: those of
+    rows with `sources` are compared repeat by repeat. There is no probability where one of these
+    estimates is rough.
     """
     levels = np.array([number(row["log_marginal"], -np.inf) for row in rows])
-    errors = np.array([number(row["standard_error"], np.inf) for row in rows])
-    rows = [
-        {**row, "rough": error > LARGEST_ERROR} for row, error in zip(rows, errors, strict=True)
-    ]
     top = rows[int(levels.argmax())]
     found = {"rank": top["rank"], "log_marginal": top["log_marginal"]}
     if top["direction"] == "lower bound" or not np.isfinite(levels).any():
         return found | {"probability": None, "near": None}
-    odds, _ = log_odds(levels, np.diag(errors**2))
     others = [row for row in rows if row is not top and row["log_marginal"] is not None]
     near = [row for row in others if not is_significant(top, row)]
     is_rough = any(row["rough"] for row in (top, *near))
-    probability = None if is_rough else float(np.exp(odds.max()))
+    probability = None if is_rough else float(1.0 / np.exp(levels - levels.max()).sum())
     return found | {"probability": probability, "near": [row["rank"] for row in near]}
 
 
@@ -204,7 +206,9 @@ def _shown(score: Mapping[str, Any]) -> Any:
     shown = {name: score[name] for name in ("direction", "log_marginal", "standard_error")}
     shown |= {"lowest_repeat": repeats.min(), "highest_repeat": repeats.max()}
     smallest = None if sizes is None else sizes.min(axis=1).mean()
-    return plain(shown | {"smallest_effective_sample_size": smallest, "seconds": score["seconds"]})
+    shown |= {"smallest_effective_sample_size": smallest, "seconds": score["seconds"]}
+    estimate = estimate_of(score)
+    return plain(shown | {"rough": estimate.is_unreliable, "sources": estimate.n_sources or None})
 
 
 class Curves:

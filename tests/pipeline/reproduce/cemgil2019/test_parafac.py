@@ -158,7 +158,8 @@ def made_up(smc, vb, width, seconds):
         logs = {"smc": value, WITH_MOVES: value + 1.0, ANNEALED: value + 1.0, "vb": vb[d][k]}
         runs = {m: [logs[m] - width, logs[m], logs[m] + width] for m in BY_PARTICLES}
         errors = dict.fromkeys(BY_PARTICLES, width / 2)
-        rows.append({"tensor": d, "rank": k + 1, **logs, "standard_error": errors, "runs": runs})
+        made = {"standard_error": errors, "runs": runs, "rough": width > 1.0, "sources": None}
+        rows.append({"tensor": d, "rank": k + 1, **logs, **made})
     costs = [
         {"size": size, "smc_seconds": each, "vb_seconds": each}
         for size, each in zip((8, 64), seconds, strict=True)

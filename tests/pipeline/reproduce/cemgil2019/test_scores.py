@@ -2,13 +2,15 @@
 
 import shlex
 
+import numpy as np
 import pytest
 
 from pipeline.reproduce.cemgil2019.letters import QUICK, LettersBudget
 from pipeline.reproduce.cemgil2019.parafac import CostBudget, RankBudget
-from pipeline.reproduce.cemgil2019.scores import budget_of
+from pipeline.reproduce.cemgil2019.scores import best_rank, budget_of
 from pipeline.reproduce.cemgil2019.toy import ToyBudget
 from pipeline.reproduce.settings import ReproduceSettings
+from tests.pipeline.allocation.test_factors import pooled_row
 from tests.pipeline.support import call
 
 
@@ -53,3 +55,18 @@ def test_usage_and_missing_files(argv, code, complaint, place):
     outcome = call("reproduce", *shlex.split(argv), "--threads", 1, cwd=place)
     assert outcome.code == code
     assert complaint in outcome.error
+
+
+def test_ranks_that_share_runs_are_compared_repeat_by_repeat():
+    common = np.array([0.7, -0.6, 0.2, -0.4, 0.5])
+    of_ranks = [-9.0 - 0.3 * rank + common + 0.01 * (rank == 2) for rank in (1, 2)]
+    rows = [
+        {**pooled_row(rank, repeats), "direction": "unbiased", "rough": False}
+        for rank, repeats in zip((1, 2), of_ranks, strict=True)
+    ]
+    found = best_rank(rows)
+    assert (found["rank"], found["near"]) == (1, [])
+    assert found["probability"] == pytest.approx(1 / (1 + np.exp(-0.29)))
+    assert best_rank([{**row, "sources": None} for row in rows])["near"] == [2]
+    rough = best_rank([rows[0], {**rows[1], "rough": True}])
+    assert (rough["probability"], rough["near"]) == (None, [2])
