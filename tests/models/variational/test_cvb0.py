@@ -152,7 +152,7 @@ def documents(topics, n_documents=40, n_tokens=200):
 def test_of_many_topics_those_of_documents_are_found_as_by_all_topics():
     """Begun and iterated with a few topics it errs hardly more than the formula with all."""
     topics = many_topics()
-    counts, of_topics = documents(topics, n_documents=20)
+    counts, of_topics = documents(topics, n_documents=8)
     found = topics.transform(counts, inference="cvb0", max_iterations=15, tolerance=0.0)
     assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
     with_all = np.array([plainly(each, topics.word_topic, topics.alpha, 15) for each in counts])

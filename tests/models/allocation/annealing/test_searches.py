@@ -87,9 +87,8 @@ def test_modes_that_differ_are_kept_and_those_far_below_are_not():
     assert kept_of(found, repeated) == kept
 
 
-@pytest.mark.parametrize(
-    ("n_particles", "n_repeats"), [(1, 150), pytest.param(3, 200, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_particles", "n_repeats"), [(1, 150), (3, 200)])
 def test_a_sum_over_several_modes_is_unbiased(monkeypatch, n_particles, n_repeats):
     monkeypatch.setattr(searches, "EVEN", 0.0)
     monkeypatch.setattr(mode_module, "SAME", 2.0)  # which none is
