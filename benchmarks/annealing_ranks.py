@@ -9,9 +9,10 @@
 Of each model and seed: the estimate with its standard error, the spread of its runs, how many
 lines of searches found a mode as good as the best (0: runs began at the prior's mean), VB's bound
 of ten starts, below which the truth cannot be, and seconds of one core. Two seeds that differ by
-more than their errors show that more searches or sweeps are needed. Of several ranks also their
-estimates each from the runs of all, with the number of ranks that these rest on. Runs are kept in
-the cache, so that an interrupted command goes on, and several can share the work.
+more than their errors show that more searches or sweeps are needed. The searches of a rank know the
+modes of the rank before it. Of several ranks also their estimates each from the runs of all, with
+the number of ranks that these rest on. Runs are kept in the cache, so that an interrupted command
+goes on.
 
 `known` draws tables of 1,000 tokens from NMF, with tables drawn from their priors, and scores the
 ranks from 1 to two above the true one. If other ranks are within 3 nats of the best (20 to 1), they
@@ -80,16 +81,18 @@ def print_ranks(X: CellCounts, given: argparse.Namespace, settings: dict[str, An
     of_table = {"table": given.table, "graph": given.graph, "a": given.a}
     group = ResultCache().group("annealing-ranks", **of_table, settings=settings)
     estimates: dict[int, list[MarginalEstimate]] = {seed: [] for seed in given.seeds}
-    for rank, model in zip(given.ranks, models, strict=True):
+    known: dict[int, CellCounts | None] = dict.fromkeys(given.seeds)  # The last modes of each seed
+    for n, (rank, model) in enumerate(zip(given.ranks, models, strict=True)):
         bound = log_marginal(model, X, "vb", n_repeats=10, random_state=0).log_marginal
         for seed in given.seeds:
             found, seconds = group.cached(
-                f"{rank} {seed}",
-                partial(run, model, X, seed, settings),
+                f"{given.ranks[: n + 1]} {seed}",
+                partial(run, model, X, seed, settings | {"known_modes": known[seed]}),
                 TimedMarginal.to_arrays,
                 TimedMarginal.from_arrays,
             )
             estimates[seed].append(found)
+            known[seed] = found.modes or known[seed]
             line = f"{rank:4d} {seed:4d} {found.log_marginal:12.2f} {found.standard_error:5.2f} "
             line += f"{found.spread:6.2f} {found.n_found:5d} {bound:10.2f}"
             print(f"{line} {seconds:8.1f}", flush=True)

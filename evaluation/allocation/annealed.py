@@ -24,10 +24,10 @@ import numpy as np
 from evaluation.allocation.annealed_runs import Runs, Settings
 from evaluation.allocation.marginal_estimate import MarginalEstimate
 from evaluation.allocation.simulate import draw
-from evaluation.arrays import Floats, Ints32
+from evaluation.arrays import Floats
 from evaluation.monte_carlo.log_mean import log_mean_of
-from models.allocation.cell_counts import MISSING, CellCounts
-from models.allocation.inference_plan import InferencePlan
+from models.allocation.cell_counts import CellCounts
+from models.allocation.joint_values import values_of
 from models.allocation.model import AllocationModel
 from models.allocation.particles.runs import MAX_MEMORY
 from models.seed import seed_from
@@ -68,6 +68,7 @@ def annealed(
     n_repeats: int = 10,
     n_sweeps: int = N_SWEEPS,
     n_modes: int = N_MODES,
+    known_modes: CellCounts | None = None,
     max_memory: int = MAX_MEMORY,
     seed: int = 0,
     n_jobs: int | None = None,
@@ -81,16 +82,20 @@ def annealed(
     by a nat or more, it takes sixteen times as many steps, with `n_particles` in all, divided among
     the best modes: half as many modes as particles, at least one.
 
+    `known_modes` are the `modes` of an estimate for another model of the graph, with which those
+    that searches find are crossed.
+
     `on_progress` is called with the steps taken since its last call, by any search or run. Raises
     TableMemoryError if the particles take more than `max_memory` bytes, or hidden indices have too
-    many joint values to be listed; ValueError or TypeError if a setting is out of its range.
+    many joint values to be listed; ValueError or TypeError if a setting is out of its range, and
+    ValueError if `known_modes` are of another graph or of other counts.
     """
     settings = Settings(n_particles, n_repeats, n_sweeps, n_modes, max_memory, seed, n_jobs)
-    runs = Runs.of(model, observed, settings, on_progress)
+    runs = Runs.of(model, observed, settings, known_modes, on_progress)
     estimate, ends = runs.forward(on_progress)
     if not np.isfinite(estimate.log_marginal):
         return estimate
-    return replace(estimate, allocations=runs.drawn(ends))
+    return replace(estimate, allocations=runs.drawn(ends), modes=runs.modes())
 
 
 def bracket_marginal(
@@ -117,7 +122,7 @@ def bracket_marginal(
     observed, seed = CellCounts.of(X, model), seed_from(random_state)
     settings = Settings(n_particles, n_repeats, n_sweeps, n_modes, max_memory, seed, n_jobs)
     runs = Runs.of(model, observed, settings)
-    ends = None if allocation is None else [_values_of(runs.posterior.plan, allocation)] * n_repeats
+    ends = None if allocation is None else [values_of(runs.posterior.plan, allocation)] * n_repeats
     estimate, found = runs.forward()
     chains = runs.back(found if ends is None else ends)
     mean, error, _ = log_mean_of(-chains)
@@ -135,23 +140,3 @@ def certify_marginal(
     seed = seed_from(random_state)
     observed, allocation = draw(model, n_tokens, np.random.default_rng([seed, 3, DRAWN]))
     return bracket_marginal(model, observed, allocation, random_state=seed, **settings)
-
-
-def _values_of(plan: InferencePlan, allocation: CellCounts) -> Ints32:
-    """Joint values of all tokens, in the order of the cells of X."""
-    model, observed = plan.model, plan.observed
-    wanted = tuple(model.cardinalities[name] for name in model.indices)
-    if allocation.shape != wanted or (allocation.cells == MISSING).any():
-        raise ValueError(f"allocation must say all indices of each token, of shape {wanted}")
-    if (observed.cells == MISSING).any():
-        raise ValueError("X must say all visible indices of each token where allocation is given")
-    cells = allocation.cells[:, [model.indices.index(name) for name in model.visible]]
-    (unknown,) = plan.unknown
-    value = np.zeros(len(cells), dtype=np.int64)
-    for name in unknown:
-        value = value * model.cardinalities[name] + allocation.cells[:, model.indices.index(name)]
-    order = np.lexsort([*cells.T[::-1]]) if len(model.visible) else np.arange(len(cells))
-    tokens = np.repeat(cells[order], allocation.counts[order], axis=0)
-    if not np.array_equal(tokens, np.repeat(observed.cells, observed.counts, axis=0)):
-        raise ValueError("allocation must have the counts of X where hidden indices are summed out")
-    return np.repeat(value[order], allocation.counts[order]).astype(np.int32)

@@ -16,6 +16,7 @@ import numpy as np
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath, SearchResult
 from evaluation.arrays import Floats, Ints, Ints32
 from evaluation.monte_carlo.log_mean import genealogy_variance, log_mean_of
+from models.allocation.annealing.known_modes import known_values
 from models.allocation.annealing.mode import MAX_KEPT, Mode, distinct, fitted_to
 from models.allocation.annealing.path import N_FIRST, expected_counts, follow, slowed
 from models.allocation.annealing.population import (
@@ -81,6 +82,7 @@ class Found(NamedTuple):
     starts: list[Start]
     labels: Relabelling | None  # None if runs start from the prior's mean
     n_found: int  # Lines of searches that found the best mode; 0 from the prior's mean
+    modes: Sequence[Ints32] = ()  # (n_tokens,) each, joint values at the modes where runs start
 
 
 class Ends(NamedTuple):
@@ -133,6 +135,7 @@ class Runs:
     n_repeats: int
     seed: int
     n_threads: int
+    mode_values: Sequence[Ints32]  # (n_tokens,) each, joint values at the modes where runs start
 
     @classmethod
     def of(
@@ -140,6 +143,7 @@ class Runs:
         model: AllocationModel,
         observed: CellCounts,
         settings: Settings,
+        known_modes: CellCounts | None = None,
         on_progress: Callable[[int], object] = lambda n_steps: None,  # noqa: ARG005
     ) -> "Runs":
         """Find modes and paths. Raises what `annealed` does."""
@@ -152,10 +156,11 @@ class Runs:
         plan = plan_of(model, observed)
         most = min(n_threads, max(n_repeats, n_modes))
         check_annealing_memory(plan, n_particles, most, n_repeats, max_memory, n_modes)
+        known = [] if known_modes is None else known_values(plan, known_modes)
         posterior = Posterior.of(plan)
         searches = None
         if n_modes and not plan.has_one_allocation:
-            searches = Searches(posterior, n_modes, n_sweeps, seed, n_threads, on_progress)
+            searches = Searches(posterior, n_modes, n_sweeps, seed, n_threads, on_progress, known)
         n_steps, found = n_sweeps, None
         if searches is not None and searches.are_even:
             n_steps = round(SLOW * n_sweeps)
@@ -167,7 +172,9 @@ class Runs:
             found = Found([Start(path, posterior.log_at_mean(), n_particles)], None, 0)
         logs = np.zeros(0) if searches is None else searches.slow.log_marginals
         result, n_threads = SearchResult(logs, found.n_found), min(n_threads, n_repeats)
-        return cls(posterior, found.starts, found.labels, result, n_repeats, seed, n_threads)
+        return cls(
+            posterior, found.starts, found.labels, result, n_repeats, seed, n_threads, found.modes
+        )
 
     def forward(
         self,
@@ -244,6 +251,20 @@ class Runs:
         shape = (len(ends), n_drawn, *(sizes[name] for name in plan.model.indices))
         return CellCounts(cells, np.concatenate([counts for _, counts in found]), shape)
 
+    def modes(self) -> CellCounts | None:
+        """Return the modes where runs start, over modes and all indices, the best first, as many as
+        have few tokens together; None if runs start from the prior's mean, or one has too many.
+        """
+        plan, sizes = self.posterior.plan, self.posterior.plan.model.cardinalities
+        kept = self.mode_values[: DRAWN_TOKENS // max(1, plan.observed.n_tokens)]
+        if not kept:
+            return None
+        cell_of = np.repeat(np.arange(len(plan.observed.counts)), plan.observed.counts)
+        cells = all_values(plan, np.tile(cell_of, len(kept)), np.concatenate(kept))
+        cells = np.column_stack([np.repeat(np.arange(len(kept)), len(cell_of)), cells])
+        shape = (len(kept), *(sizes[name] for name in plan.model.indices))
+        return CellCounts(cells, np.ones(len(cells), dtype=np.int64), shape)
+
     def _run(
         self, mode: int, rng: np.random.Generator, on_progress: Callable[[int], object]
     ) -> tuple[Ends, Floats]:
@@ -310,7 +331,7 @@ def _at_modes(searches: Searches, n_particles: int) -> Found | None:
         sizes = [n_each + (n < more) for n in range(len(modes))]
     constants = [mode.constant for mode in modes]
     starts = [Start(*each) for each in zip(paths, constants, sizes, strict=True)]
-    return Found(starts, fitted_to(labels, modes, rng), n_found)
+    return Found(starts, fitted_to(labels, modes, rng), n_found, [mode.end for mode in modes])
 
 
 def _n_particles_of(mode: Mode, best: Mode, n_particles: int) -> int:

@@ -33,6 +33,7 @@ def log_marginal(
     n_repeats: int = 10,
     n_sweeps: int = N_SWEEPS,
     n_modes: int = N_MODES,
+    known_modes: CellCounts | None = None,
     resampling: str = "systematic",
     n_moves: int = 0,
     order: str = "random",
@@ -68,6 +69,10 @@ def log_marginal(
         begin where the searches disagree. 0 for no searches, and paths from the prior's mean. Where
         only one of the lines, or neither, found the best mode (`MarginalEstimate.n_found` is 1),
         there may be better ones.
+    known_modes : CellCounts, optional
+        For "annealed": the `modes` of an estimate for another model of the same graph, such as one
+        with fewer hidden values, with which the modes that searches find are crossed. Over modes
+        and all indices of the model.
     resampling : {"systematic", "stratified", "residual", "multinomial"}
     n_moves : int
         Processed tokens to rejuvenate after each token, by a Gibbs step given all others, which
@@ -86,7 +91,8 @@ def log_marginal(
     ValueError; MarginalCostError if the exact value would: a ValueError; UnreachableCellError if a
     cell with tokens has no probability, for zeros in the prior: a ValueError; PriorRangeError if
     pseudo-counts are too small for "annealed": a ValueError; ValueError if `X` does not fit the
-    model or holds a value that is no count, or a setting is out of range.
+    model or holds a value that is no count, `known_modes` do not fit them, or a setting is out of
+    range.
     """
     if method not in MARGINAL_METHODS:
         raise ValueError(f"method must be one of {MARGINAL_METHODS}, found {method!r}")
@@ -106,7 +112,8 @@ def log_marginal(
     common: Any = {"n_particles": n_particles, "n_repeats": n_repeats, "max_memory": max_memory}
     common |= {"seed": seed, "n_jobs": n_jobs}
     if method == "annealed":
-        estimate = annealed(model, observed, n_sweeps=n_sweeps, n_modes=n_modes, **common)
+        common |= {"n_sweeps": n_sweeps, "n_modes": n_modes, "known_modes": known_modes}
+        estimate = annealed(model, observed, **common)
     else:
         of_particles: Any = {"resampling": resampling, "n_moves": n_moves, "order": order}
         estimate = by_particles(model, observed, method, **of_particles, **common)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 LARGEST_ERROR = 0.5  # nats. Above it, the mean of the repeats hangs on the few that are largest.
 SEVERAL = 2.0  # Models on whose runs an estimate rests, at least, for their searches to agree
 MarginalDirection = Literal["exact", "unbiased", "lower bound"]
-PATH, ALLOCATIONS = "path/", "allocations/"  # begin the names of the arrays of these
+PATH = "path/"  # begins the names of its arrays
+OF_TOKENS = ("allocations", "modes")  # Fields of tokens, whose arrays have names that begin so
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,10 @@ class MarginalEstimate:
     by weight: times the run's estimate, the mean of any function of one is the function's sum over
     the allocations that X can have, each with its probability. None of impossible models, and where
     one allocation of each run has more than 262,144 tokens together."""
+    modes: CellCounts | None = field(default=None, repr=False)
+    """Over modes and all indices of the model, allocations at the modes where runs of "annealed"
+    start, the best first: what searches for another model of the graph can start from. None where
+    runs start from the prior's mean, and where one has more than 262,144 tokens."""
     n_sources: float = field(default=0.0, repr=False)
     """Models on whose runs a `pooled` estimate rests, effectively, at least 1; 0 of others."""
 
@@ -125,16 +130,17 @@ class MarginalEstimate:
         found = {
             prefix + each.name: np.asarray(getattr(self, each.name))
             for each in fields(self)
-            if each.name not in ("path", "allocations")
+            if each.name not in ("path", *OF_TOKENS)
         }
         if self.path is not None:
             for each in fields(self.path):
                 found[prefix + PATH + each.name] = getattr(self.path, each.name)
-        if self.allocations is not None:
-            for each in fields(self.allocations):
-                values = np.asarray(getattr(self.allocations, each.name))
+        tokens = {name: getattr(self, name) for name in OF_TOKENS}
+        for name, of_name in tokens.items():
+            for each in fields(CellCounts) if of_name is not None else ():
+                values = np.asarray(getattr(of_name, each.name))
                 smallest = np.min_scalar_type(values.max(initial=0))
-                found[prefix + ALLOCATIONS + each.name] = values.astype(smallest)
+                found[f"{prefix}{name}/{each.name}"] = values.astype(smallest)
         return found
 
     @classmethod
@@ -148,7 +154,7 @@ class MarginalEstimate:
         former = {"searches": np.zeros(0), **numbers}  # that estimates once had not
         given = {prefix + name: np.asarray(value) for name, value in former.items()} | {**arrays}
         for each in fields(cls):
-            if each.name not in ("path", "allocations"):
+            if each.name not in ("path", *OF_TOKENS):
                 array = given[prefix + each.name]
                 values[each.name] = array if each.name in ("repeats", "searches") else array.item()
         if values["direction"] not in get_args(MarginalDirection):
@@ -157,9 +163,10 @@ class MarginalEstimate:
         if any(prefix + PATH + name in arrays for name in names):
             values["path"] = ParticlePath(*(arrays[prefix + PATH + name] for name in names))
         names = [each.name for each in fields(CellCounts)]
-        if any(prefix + ALLOCATIONS + name in arrays for name in names):
-            cells, counts, shape = (arrays[prefix + ALLOCATIONS + name] for name in names)
-            values["allocations"] = CellCounts(cells, counts, tuple(shape))
+        for of_tokens in OF_TOKENS:
+            if any(f"{prefix}{of_tokens}/{name}" in arrays for name in names):
+                cells, counts, shape = (arrays[f"{prefix}{of_tokens}/{name}"] for name in names)
+                values[of_tokens] = CellCounts(cells, counts, tuple(shape))
         return cls(**values)
 
     @classmethod

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.allocation.cell_counts import CellCounts
+from models.allocation.cell_counts import MISSING, CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import InferencePlan
 from models.allocation.tables import mixed_radix
@@ -91,3 +91,27 @@ def all_values(plan: InferencePlan, cell_of: Ints, values: Ints) -> Ints:
         for name, stride in zip(names, strides, strict=True):
             columns[name][here] = values[here] // stride % model.cardinalities[name]
     return np.stack([columns[name] for name in model.indices], axis=1)
+
+
+def values_of(plan: InferencePlan, allocation: CellCounts) -> Ints32:
+    """Return the joint values (n_tokens,) of the tokens of an allocation over all indices of the
+    model, in the order of the cells of `plan.observed`.
+
+    Raises ValueError if the allocation has other sizes or counts, or a token lacks an index.
+    """
+    model, observed = plan.model, plan.observed
+    wanted = tuple(model.cardinalities[name] for name in model.indices)
+    if allocation.shape != wanted or (allocation.cells == MISSING).any():
+        raise ValueError(f"allocation must say all indices of each token, of shape {wanted}")
+    if (observed.cells == MISSING).any():
+        raise ValueError("X must say all visible indices of each token where allocation is given")
+    cells = allocation.cells[:, [model.indices.index(name) for name in model.visible]]
+    (unknown,) = plan.unknown
+    value = np.zeros(len(cells), dtype=np.int64)
+    for name in unknown:
+        value = value * model.cardinalities[name] + allocation.cells[:, model.indices.index(name)]
+    order = np.lexsort([*cells.T[::-1]]) if len(model.visible) else np.arange(len(cells))
+    tokens = np.repeat(cells[order], allocation.counts[order], axis=0)
+    if not np.array_equal(tokens, np.repeat(observed.cells, observed.counts, axis=0)):
+        raise ValueError("allocation must have the counts of X where hidden indices are summed out")
+    return np.repeat(value[order], allocation.counts[order]).astype(np.int32)

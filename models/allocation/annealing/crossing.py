@@ -58,7 +58,7 @@ class Crossing:
         lines = []
         for n in range(min(N_LINES, len(ends))):
             some = ends[n::N_LINES]
-            line = self.evolved(self._modes_at(some), len(some), range(n * APART, (n + 1) * APART))
+            line = self.evolved(self.modes_at(some), len(some), range(n * APART, (n + 1) * APART))
             lines.append(line)
         return lines
 
@@ -78,7 +78,10 @@ class Crossing:
             line = self._each_once(line + self._children(line, n_places, generation), n_places)
         return line
 
-    def _modes_at(self, ends: Sequence[Ints32]) -> list[Mode]:
+    def modes_at(self, ends: Sequence[Ints32]) -> list[Mode]:
+        """Return the modes that chains with these joint values, one at least, lead to: each once,
+        the best first.
+        """
         modes = results_of(lambda n: self._coarse(ends[n], n), len(ends), self.n_threads)
         return self._each_once(modes)
 

@@ -13,10 +13,12 @@ Beside, a *long* population is annealed from the prior's mean. Where it estimate
 modes of both lines, there are too many to be listed, and runs take such paths instead. Else it is
 compared with the modes that are kept in the end, and three more are annealed where it is near them.
 If they estimate more, runs take such paths too.
+
+Modes that are *known*, of another model, are crossed with those of both lines.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -87,6 +89,7 @@ class Searches:
     seed: int
     n_threads: int
     on_progress: Callable[[int], object] = lambda n_steps: None  # noqa: ARG005
+    known: Sequence[Ints32] = ()  # (n_tokens,) each, joint values at modes of another model
 
     @cached_property
     def slow(self) -> Chains:
@@ -118,6 +121,10 @@ class Searches:
         return self._crossing.lines(ends)
 
     @cached_property
+    def _known_modes(self) -> list[Mode]:
+        return self._crossing.modes_at(self.known) if self.known else []
+
+    @cached_property
     def _long_path(self) -> Path:
         return self._prior_path(LONG, np.random.default_rng([self.seed, 0, LONGER]))
 
@@ -135,10 +142,11 @@ class Searches:
 
     @property
     def modes_are_too_many(self) -> bool:
-        """Whether a long population estimates far more than all modes of both lines: then there are
-        too many to be listed, and they need not be crossed further.
+        """Whether a long population estimates far more than all modes of both lines, and those that
+        are known: then there are too many to be listed, and they need not be crossed further.
         """
         levels = [mode.log_marginal for line in self._lines for mode in line]
+        levels += [mode.log_marginal for mode in self._known_modes]
         return bool(self._first_long_level > np.logaddexp.reduce(levels) + FAR)
 
     def has_more_than(self, modes: list[Mode]) -> bool:
@@ -157,10 +165,12 @@ class Searches:
 
     def modes(self) -> tuple[list[Mode], int]:
         """Return modes, the most probable first, and how many lines, before they are crossed with
-        each other, had one that is as probable as the best, within a nat; at least 1.
+        each other, had one that is as probable as the best, within a nat; at least 1, and at most
+        `N_LINES`. Known modes are a line of their own.
         """
-        line = self._crossing.together(self._lines, self.n_modes)
-        of_lines = [each[0] for each in self._lines]
+        lines = [*self._lines, self._known_modes] if self._known_modes else self._lines
+        line = self._crossing.together(lines, self.n_modes)
+        of_lines = [each[0] for each in lines]
         level = line[0].log_marginal - WITHIN - LOOSE
         best = [mode for mode in line if mode.log_marginal > level][:MAX_KEPT]
         wanted = best + [mode for mode in of_lines if mode not in best]
@@ -173,7 +183,7 @@ class Searches:
         again = dict(zip(map(id, wanted), modes, strict=True))
         modes.sort(key=lambda mode: mode.rank_key)
         n_found = sum(self._is_as_good(again[id(mode)], modes[0]) for mode in of_lines)
-        return modes, max(1, n_found)
+        return modes, min(N_LINES, max(1, n_found))
 
     def _is_as_good(self, mode: Mode, best: Mode) -> bool:
         """Whether a mode is as probable as the best, within a nat, or the same."""
