@@ -93,25 +93,26 @@ def all_values(plan: InferencePlan, cell_of: Ints, values: Ints) -> Ints:
     return np.stack([columns[name] for name in model.indices], axis=1)
 
 
-def values_of(plan: InferencePlan, allocation: CellCounts) -> Ints32:
+def values_of(plan: InferencePlan, allocation: CellCounts, name: str = "allocation") -> Ints32:
     """Return the joint values (n_tokens,) of the tokens of an allocation over all indices of the
     model, in the order of the cells of `plan.observed`.
 
-    Raises ValueError if the allocation has other sizes or counts, or a token lacks an index.
+    Raises ValueError, which calls the allocation by `name`, if it has other sizes or counts, or a
+    token lacks an index.
     """
     model, observed = plan.model, plan.observed
     wanted = tuple(model.cardinalities[name] for name in model.indices)
     if allocation.shape != wanted or (allocation.cells == MISSING).any():
-        raise ValueError(f"allocation must say all indices of each token, of shape {wanted}")
+        raise ValueError(f"{name} must say all indices of each token, of shape {wanted}")
     if (observed.cells == MISSING).any():
-        raise ValueError("X must say all visible indices of each token where allocation is given")
+        raise ValueError(f"X must say all visible indices of each token where {name} is given")
     cells = allocation.cells[:, [model.indices.index(name) for name in model.visible]]
     (unknown,) = plan.unknown
     value = np.zeros(len(cells), dtype=np.int64)
-    for name in unknown:
-        value = value * model.cardinalities[name] + allocation.cells[:, model.indices.index(name)]
+    for index in unknown:
+        value = value * model.cardinalities[index] + allocation.cells[:, model.indices.index(index)]
     order = np.lexsort([*cells.T[::-1]]) if len(model.visible) else np.arange(len(cells))
     tokens = np.repeat(cells[order], allocation.counts[order], axis=0)
     if not np.array_equal(tokens, np.repeat(observed.cells, observed.counts, axis=0)):
-        raise ValueError("allocation must have the counts of X where hidden indices are summed out")
+        raise ValueError(f"{name} must have the counts of X where hidden indices are summed out")
     return np.repeat(value[order], allocation.counts[order]).astype(np.int32)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from corpora import writer_lock
+from corpora.content_hash import content_hash, of_array
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.formats.vocabulary_file import stem_of
 from evaluation.allocation.log_marginal import log_marginal
@@ -100,21 +101,60 @@ def _scores(
     """The score of every model, from the cache or computed and put there at once."""
     parts = _depends_on(settings)
     group = ResultCache().group("allocation", data=table.hash, settings=parts)
-    found = [group.get(each.hash, TimedMarginal.from_arrays) for each in candidates]
+    before = _before(candidates, settings.method)
+
+    def cached(n: int, known: CellCounts | None) -> TimedMarginal | None:
+        return group.get(_name(candidates[n], known), TimedMarginal.from_arrays)
+
+    found: list[TimedMarginal | None] = []
+    for places in before:
+        found.append(cached(len(found), _last_modes(found, places)))
     new = [each for each, score in zip(candidates, found, strict=True) if score is None]
     warn_of_long_work(new, table, settings)
-    scores = []
+    scores: list[TimedMarginal] = []
+    is_warm = False
     with Progress("allocate", len(candidates), "models") as progress:
-        for each, score in zip(candidates, found, strict=True):
+        for n, each in enumerate(candidates):
             progress.update(0, each.name)
+            known = _last_modes(scores, before[n])
+            score = cached(n, known)
             if score is None:
-                if each is new[0]:
+                if not is_warm:
                     _warm_up(each, table, settings)
-                score = timed(partial(_score, each, table.counts, settings))  # noqa: PLW2901
-                group.put(each.hash, score.to_arrays())
+                    is_warm = True
+                score = timed(partial(_score, each, table.counts, settings, known))
+                group.put(_name(each, known), score.to_arrays())
             scores.append(score)
             progress.update(1)
     return scores
+
+
+def _name(candidate: Candidate, known: CellCounts | None) -> str:
+    """Return the name of a score in the cache, of searches that start from known modes too."""
+    if known is None:
+        return candidate.hash
+    arrays = {"cells": known.cells, "counts": known.counts}
+    return f"{candidate.hash} {content_hash(of_array(*each) for each in arrays.items())}"
+
+
+def _last_modes(scores: Sequence[TimedMarginal | None], places: Sequence[int]) -> CellCounts | None:
+    """Return the modes of the last of the scores at these places that has any."""
+    found = (scores[place] for place in reversed(places))
+    return next((each.estimate.modes for each in found if each and each.estimate.modes), None)
+
+
+def _before(candidates: Sequence[Candidate], method: str) -> list[list[int]]:
+    """Return the places of the models before each whose modes its searches may start from: annealed
+    ones of the same graph, that share allocations with it.
+    """
+    found: list[list[int]] = [[] for _ in candidates]
+    last: dict[str, int] = {}  # of each graph
+    for n, each in enumerate(candidates):
+        before = last.get(each.graph) if method == "annealed" else None
+        if before is not None and share_allocations([candidates[before].model, each.model]):
+            found[n] = [*found[before], before]
+        last[each.graph] = n
+    return found
 
 
 def _pooled(
@@ -144,7 +184,7 @@ def _depends_on(settings: AllocateSettings) -> dict[str, Any]:
 
 
 def _score(
-    candidate: Candidate, counts: CellCounts, settings: AllocateSettings
+    candidate: Candidate, counts: CellCounts, settings: AllocateSettings, modes: CellCounts | None
 ) -> MarginalEstimate:
     with refused_by_name(candidate), _warned_of_at_the_end():
         return log_marginal(
@@ -155,6 +195,7 @@ def _score(
             n_repeats=settings.repeats,
             n_sweeps=settings.sweeps,
             n_modes=settings.modes,
+            known_modes=modes,
             n_moves=settings.moves,
             order=settings.order,
             max_memory=max_memory(settings),

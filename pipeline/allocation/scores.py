@@ -33,7 +33,7 @@ def rows_of(
     candidates: Sequence[Candidate], scores: Sequence[TimedMarginal]
 ) -> list[dict[str, Any]]:
     """Return a row for each model; missing numbers are None, as JSON has no NaN."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "graph": candidate.graph,
             "rank": candidate.rank,

@@ -48,5 +48,6 @@ def known_values(plan: InferencePlan, modes: CellCounts) -> list[Ints32]:
                 break
             cells[:, axes] = labels.reshape(len(cells), len(axes))
         else:
-            found.append(values_of(plan, CellCounts(cells, modes.counts[is_here], sizes)))
+            allocation = CellCounts(cells, modes.counts[is_here], sizes)
+            found.append(values_of(plan, allocation, "known_modes"))
     return found
