@@ -7,6 +7,7 @@ import numpy as np
 
 from models.allocation.annealing.cell_moves import scratch_bytes
 from models.allocation.annealing.fiber_moves import products_bytes
+from models.allocation.annealing.label_moves import exchange_labels
 from models.allocation.annealing.sweep import Moves, Scratch, scratch_for, sweep
 from models.allocation.annealing.token_moves import draw_independent
 from models.allocation.annealing.urn import Urn, count, log_probability
@@ -124,7 +125,7 @@ def anneal(
     size and, after resampling, the number of founders.
     """
     n_particles = population.counts.shape[0]
-    log_mean = 0.0
+    log_mean, is_from_mode = 0.0, path.mean.max() > 0.0
     for step in range(first, last):
         rho = reach(population, path, step)
         for p in range(n_particles):
@@ -150,6 +151,8 @@ def anneal(
         for p in range(n_particles):
             counts, values = population.counts[p], population.values[p]
             sweep(population.urn, moves, population.scratch, counts, values, rho, step, False, rng)
+            if is_from_mode and rho < 1.0:
+                exchange_labels(population.urn, moves.labels, counts, values, rho, rng)
     return log_mean
 
 
@@ -195,10 +198,13 @@ def anneal_back(moves: Moves, population: Population, path: Path, rng: np.random
     reciprocal of the marginal as its mean.
     """
     population.log_weight[:] = 0.0
+    is_from_mode = path.mean.max() > 0.0
     for step in range(path.reinforcement.shape[0] - 2, -1, -1):
         rho = reach(population, path, step + 1)
         for p in range(population.counts.shape[0]):
             counts, values, urn = population.counts[p], population.values[p], population.urn
+            if is_from_mode and rho < 1.0:
+                exchange_labels(urn, moves.labels, counts, values, rho, rng)
             sweep(urn, moves, population.scratch, counts, values, rho, step, True, rng)
             population.log_weight[p] += log_probability(urn, counts, rho)
         rho = reach(population, path, step)

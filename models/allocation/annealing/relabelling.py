@@ -47,7 +47,9 @@ class Rules(NamedTuple):
 RULES = tuple(
     Rules(*each)
     for each in itertools.product(
-        (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0), (0.001, 0.03, 0.2), (3.0, 30.0, 100.0, 200.0)
+        (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0),
+        (0.001, 0.03, 0.2),
+        (3.0, 30.0, 100.0, 200.0, math.inf),
     )
 )
 EVERY = Rules(*np.array(RULES).T[:, :, np.newaxis])

@@ -1,4 +1,7 @@
-"""One sweep of an allocation: moves of tokens, cells, fibers and blocks, in a fixed order."""
+"""One sweep of an allocation: moves of tokens, cells, fibers and blocks, in a fixed order.
+
+On paths from modes labels are exchanged after each sweep (`label_moves`).
+"""
 
 from typing import NamedTuple
 
@@ -18,6 +21,7 @@ from models.allocation.annealing.fiber_moves import (
     fibers_of,
     products_for,
 )
+from models.allocation.annealing.label_moves import Labels, labels_of
 from models.allocation.annealing.token_moves import resample_tokens, split_cell
 from models.allocation.annealing.urn import Urn
 from models.allocation.inference_plan import InferencePlan
@@ -28,11 +32,12 @@ EVERY = 4  # Sweeps in which each block is visited once
 
 
 class Moves(NamedTuple):
-    """Sets of cells and of tokens that are moved at once."""
+    """Sets of cells and of tokens that are moved at once, and labels."""
 
     is_whole: Bools  # (n_cells,), cells that are resampled in one step
     fibers: Fibers
     blocks: Blocks
+    labels: Labels
 
 
 class Scratch(NamedTuple):
@@ -47,8 +52,8 @@ class Scratch(NamedTuple):
 
 
 def moves_of(plan: InferencePlan, urn: Urn) -> Moves:
-    """Return cells, fibers and blocks."""
-    return Moves(whole_cells(urn), fibers_of(plan, urn), blocks_of(plan))
+    """Return cells, fibers, blocks and labels."""
+    return Moves(whole_cells(urn), fibers_of(plan, urn), blocks_of(plan), labels_of(plan))
 
 
 def scratch_for(urn: Urn, moves: Moves) -> Scratch:
