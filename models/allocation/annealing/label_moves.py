@@ -43,29 +43,36 @@ def labels_of(plan: InferencePlan) -> Labels:
     lists: list[list[Ints]] = [[] for _ in range(sum(sizes))]
     at, first = 0, np.cumsum([0, *sizes])[:-1]
     for table in plan.dynamic:
-        entries = at + np.arange(table.n_rows * table.n_columns)
-        at += len(entries)
+        places = np.arange(table.n_rows * table.n_columns)
+        entries, at = at + places, at + len(places)
         for names, label, size in zip(classes, first, sizes, strict=True):
             digits, steps = np.full((len(entries), n_axes), -1), np.zeros(n_axes, dtype=np.int64)
             for n, (axis, stride) in enumerate(zip(table.inner_axes, table.strides, strict=True)):
                 if table.marginal.uses[0][axis] in names:
-                    digits[:, n] = (entries - entries[0]) % table.n_columns // stride % size
+                    digits[:, n] = places % table.n_columns // stride % size
                     steps[n] = stride
             for k in range(size):
-                found = np.flatnonzero((digits == k).any(axis=1))
-                of_axes = np.broadcast_to(steps, (len(found), n_axes))
-                lists[label + k].append(np.column_stack([entries[found], digits[found], of_axes]))
+                here = np.flatnonzero((digits == k).any(axis=1))
+                of_axes = np.broadcast_to(steps, (len(here), n_axes))
+                lists[label + k].append(np.column_stack([entries[here], digits[here], of_axes]))
     whole = [np.concatenate([np.zeros((0, 1 + 2 * n_axes), np.int64), *each]) for each in lists]
-    places = np.concatenate([np.zeros((0, 1 + 2 * n_axes), np.int64), *whole])
+    found = np.concatenate([np.zeros((0, 1 + 2 * n_axes), np.int64), *whole])
     return Labels(
         size=np.array(sizes, dtype=np.int64),
         first=first.astype(np.int64),
         start=np.cumsum([0, *map(len, whole)]).astype(np.int64),
-        entry=np.ascontiguousarray(places[:, 0]),
-        digit=np.ascontiguousarray(places[:, 1 : 1 + n_axes]),
-        step=np.ascontiguousarray(places[:, 1 + n_axes :]),
+        entry=np.ascontiguousarray(found[:, 0]),
+        digit=np.ascontiguousarray(found[:, 1 : 1 + n_axes]),
+        step=np.ascontiguousarray(found[:, 1 + n_axes :]),
         stride=_strides_of(plan, classes),
     )
+
+
+def label_moves_bytes(plan: InferencePlan) -> int:
+    """Return the memory that `labels_of` takes, at most."""
+    n_axes = max((len(table.inner_axes) for table in plan.dynamic), default=1)
+    n_places = sum(each.n_rows * each.n_columns * len(each.inner_axes) for each in plan.dynamic)
+    return 16 * (1 + 2 * n_axes) * n_places
 
 
 def _strides_of(plan: InferencePlan, classes: tuple[tuple[str, ...], ...]) -> Ints:

@@ -7,7 +7,7 @@ import numpy as np
 
 from models.allocation.annealing.cell_moves import scratch_bytes
 from models.allocation.annealing.fiber_moves import products_bytes
-from models.allocation.annealing.label_moves import exchange_labels
+from models.allocation.annealing.label_moves import exchange_labels, label_moves_bytes
 from models.allocation.annealing.sweep import Moves, Scratch, scratch_for, sweep
 from models.allocation.annealing.token_moves import draw_independent
 from models.allocation.annealing.urn import Urn, count, log_probability
@@ -62,6 +62,7 @@ def population_bytes(plan: InferencePlan, n_particles: int) -> int:
     n_tokens = plan.observed.n_tokens
     n_blocks = 1 + sum(table.n_uses for table in plan.dynamic)
     shared = n_tokens * (12 + 4 * n_blocks) + products_bytes(plan) + scratch_bytes()
+    shared += label_moves_bytes(plan)
     return n_particles * (8 * plan.n_state + 4 * n_tokens + 28) + shared + 8 * plan.n_state
 
 
@@ -125,7 +126,7 @@ def anneal(
     size and, after resampling, the number of founders.
     """
     n_particles = population.counts.shape[0]
-    log_mean, is_from_mode = 0.0, path.mean.max() > 0.0
+    log_mean, is_from_mode = 0.0, path.mean.any()
     for step in range(first, last):
         rho = reach(population, path, step)
         for p in range(n_particles):
@@ -198,7 +199,7 @@ def anneal_back(moves: Moves, population: Population, path: Path, rng: np.random
     reciprocal of the marginal as its mean.
     """
     population.log_weight[:] = 0.0
-    is_from_mode = path.mean.max() > 0.0
+    is_from_mode = path.mean.any()
     for step in range(path.reinforcement.shape[0] - 2, -1, -1):
         rho = reach(population, path, step + 1)
         for p in range(population.counts.shape[0]):
