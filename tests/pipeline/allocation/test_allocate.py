@@ -1,6 +1,7 @@
 import csv
 import json
 import math
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 from corpora import writer_lock
 from evaluation.allocation import marginal_estimate
 from evaluation.allocation.log_marginal import log_marginal
+from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from pipeline.allocation import allocate as command
 from pipeline.cache.results import ResultCache
@@ -117,6 +119,33 @@ def test_ranks_have_the_runs_of_all_and_more_ranks_go_on(place, no_pictures):
         assert row["seconds"] == before["seconds"]  # as the runs are those before
     several = result_of(*argv, "--graph", "nmf; i -> j", "--ranks", "2:3", cwd=place)["rows"]
     assert [bool(row["sources"]) for row in several] == [True, True, False]
+
+
+def test_searches_of_a_rank_know_the_modes_of_the_rank_before(place, no_pictures, monkeypatch):
+    found = []
+
+    def watched(model, X, *method, known_modes=None, n_repeats, **settings):
+        estimate = log_marginal(model, X, *method, n_repeats=n_repeats, **settings)
+        if n_repeats == 1:  # to compile
+            return estimate
+        found.append((model.cardinalities.get("k"), known_modes and known_modes.shape[0]))
+        n_modes = {2: 2, 3: None}.get(model.cardinalities.get("k"), 4)
+        made = n_modes and CellCounts(np.zeros((0, 3)), [], (n_modes, 3, 4))
+        return replace(estimate, modes=made)
+
+    monkeypatch.setattr(command, "log_marginal", watched)
+    argv = ("x1.csv", "--method", "annealed", "--factors", "none", "--modes", 0, "--sweeps", 2)
+    argv = (*argv, "--repeats", 2, "--graph", "nmf; i -> j", "--ranks")
+    rows = result_of(*argv, "2:4", cwd=place)["rows"]
+    assert found == [(2, None), (3, 2), (4, 2), (None, None)]  # 3 has no modes of its own
+    found.clear()
+    assert without_seconds(result_of(*argv, "2:4", cwd=place)["rows"]) == without_seconds(rows)
+    assert found == []
+    result_of(*argv, "2:5", cwd=place)
+    assert found == [(5, 4)]
+    found.clear()
+    result_of(*argv, "3,5", cwd=place)
+    assert found == [(3, None), (5, None)]
 
 
 def test_a_bound_is_called_a_bound(place, no_pictures):

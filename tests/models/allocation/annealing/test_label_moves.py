@@ -73,7 +73,7 @@ def test_each_order_of_labels_is_as_frequent_as_it_is_probable(name):
     posterior, values, urn = drawn(model, 6, 3)
     labels, rng = labels_of(posterior.plan), np.random.default_rng(4)
     counts, seen = posterior.chain_at(values).counts[0], {}
-    for _ in range(6000):
+    for _ in range(3000):
         exchange_labels(urn, labels, counts, values, RHO, rng)
         level = round(log_probability(urn, counts, RHO), 9)
         seen.setdefault(values.tobytes(), [level, 0])[1] += 1
