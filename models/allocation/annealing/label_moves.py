@@ -1,4 +1,5 @@
-"""Metropolis steps that exchange two labels, the names of hidden values, everywhere.
+"""Metropolis steps that exchange two labels, the names of hidden values, everywhere (as in
+permutation sampling; Frühwirth-Schnatter 2001).
 
 On a path from a mode labels are those of the mode at first, and free at the end. Where they become
 free a chain has to pass through all orders of them, or its weight lacks what their number adds. An
@@ -13,6 +14,7 @@ import numpy as np
 from models.allocation.annealing.urn import Urn, log_rising
 from models.allocation.exchangeable import exchangeable_classes
 from models.allocation.inference_plan import InferencePlan
+from models.allocation.tables import mixed_radix
 from models.arrays import Floats, Ints, Ints32
 from models.kernel import kernel
 
@@ -26,9 +28,7 @@ class Labels(NamedTuple):
     first: Ints  # (n_classes,), place of its first label among those of all classes
     start: Ints  # (n_labels + 1,), first place of each label's entries
     entry: Ints  # (n_places,)
-    digit: (
-        Ints  # (n_places, n_axes), labels of the class on the entry's axes, -1 where there is none
-    )
+    digit: Ints  # (n_places, n_axes), labels on the entry's axes; -1 on those without
     step: Ints  # (n_places, n_axes), entries that one label more is
     stride: Ints
     """(n_patterns, n_classes, n_names), step of the joint value that one label more is, of each
@@ -79,10 +79,10 @@ def _strides_of(plan: InferencePlan, classes: tuple[tuple[str, ...], ...]) -> In
     n_names = max(map(len, classes), default=1)
     strides = np.zeros((len(plan.unknown), len(classes), n_names), dtype=np.int64)
     for pattern, unknown in enumerate(plan.unknown):
+        of_unknown, _ = mixed_radix([plan.model.cardinalities[name] for name in unknown])
         for c, names in enumerate(classes):
             for n, name in enumerate(names):
-                later = unknown[unknown.index(name) + 1 :]
-                strides[pattern, c, n] = math.prod(plan.model.cardinalities[each] for each in later)
+                strides[pattern, c, n] = of_unknown[unknown.index(name)]
     return strides
 
 
