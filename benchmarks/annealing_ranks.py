@@ -92,7 +92,7 @@ def print_ranks(X: CellCounts, given: argparse.Namespace, settings: dict[str, An
                 TimedMarginal.from_arrays,
             )
             estimates[seed].append(found)
-            known[seed] = found.modes or known[seed]
+            known[seed] = known[seed] if found.modes is None else found.modes
             line = f"{rank:4d} {seed:4d} {found.log_marginal:12.2f} {found.standard_error:5.2f} "
             line += f"{found.spread:6.2f} {found.n_found:5d} {bound:10.2f}"
             print(f"{line} {seconds:8.1f}", flush=True)

@@ -72,7 +72,8 @@ def log_marginal(
     known_modes : CellCounts, optional
         For "annealed": the `modes` of an estimate for another model of the same graph, such as one
         with fewer hidden values, with which the modes that searches find are crossed. Over modes
-        and all indices of the model.
+        and all indices of the model. Without effect where searches agree, or there are none, and
+        where tokens lack indices.
     resampling : {"systematic", "stratified", "residual", "multinomial"}
     n_moves : int
         Processed tokens to rejuvenate after each token, by a Gibbs step given all others, which

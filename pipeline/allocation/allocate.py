@@ -139,8 +139,9 @@ def _name(candidate: Candidate, known: CellCounts | None) -> str:
 
 def _last_modes(scores: Sequence[TimedMarginal | None], places: Sequence[int]) -> CellCounts | None:
     """Return the modes of the last of the scores at these places that has any."""
-    found = (scores[place] for place in reversed(places))
-    return next((each.estimate.modes for each in found if each and each.estimate.modes), None)
+    found = [scores[place] for place in reversed(places)]
+    modes = [each.estimate.modes for each in found if each is not None]
+    return next((each for each in modes if each is not None), None)
 
 
 def _before(candidates: Sequence[Candidate], method: str) -> list[list[int]]:

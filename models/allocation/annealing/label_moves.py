@@ -69,10 +69,10 @@ def labels_of(plan: InferencePlan) -> Labels:
 
 
 def label_moves_bytes(plan: InferencePlan) -> int:
-    """Return the memory that `labels_of` takes, at most."""
+    """Return the memory that making labels takes, at most."""
     n_axes = max((len(table.inner_axes) for table in plan.dynamic), default=1)
     n_places = sum(each.n_rows * each.n_columns * len(each.inner_axes) for each in plan.dynamic)
-    return 16 * (1 + 2 * n_axes) * n_places
+    return 32 * (1 + 2 * n_axes) * n_places
 
 
 def _strides_of(plan: InferencePlan, classes: tuple[tuple[str, ...], ...]) -> Ints:
@@ -95,9 +95,10 @@ def exchange_labels(
     rho: float,
     rng: np.random.Generator,
 ) -> None:
-    """Propose to exchange random pairs of labels, as many as each class has labels.
+    """Propose to exchange random pairs of labels of each class, `N_EACH` for each label.
 
-    Changes `counts` and `values`.
+    Changes `counts` and `values`. Each exchange leaves the probabilities as they are, which is all
+    that annealing back needs: there too classes are visited in order.
     """
     for c in range(labels.size.shape[0]):
         size = labels.size[c]
