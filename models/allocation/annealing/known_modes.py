@@ -18,9 +18,13 @@ def known_values(plan: InferencePlan, modes: CellCounts) -> list[Ints32]:
     uses no more values than the model of `plan` has. There are none where tokens lack indices, as
     an allocation does not say which they lacked.
 
-    Raises ValueError if the modes have another number of indices, more or fewer values of one that
-    is visible or not exchangeable, or other counts.
+    Raises TypeError if the modes are no CellCounts; ValueError if they have another number of
+    indices, more or fewer values of one that is visible or not exchangeable, or other counts.
     """
+    if not isinstance(modes, CellCounts):
+        raise TypeError(
+            f"known_modes must be the modes of an estimate, CellCounts, found {type(modes).__name__}"
+        )
     model = plan.model
     ones = ((name,) for name in model.hidden if model.cardinalities[name] == 1)
     classes = (*exchangeable_classes(model), *ones)

@@ -72,6 +72,8 @@ def test_modes_of_other_graphs_or_counts_are_refused():
     plan = plan_at(AllocationModel.nmf(2, 3, 2))
     values = np.zeros((1, 8), dtype=np.int32)
     modes = modes_of(plan, values)
+    with pytest.raises(TypeError, match="known_modes must be the modes of an estimate"):
+        known_values(plan, modes.cells)
     with pytest.raises(ValueError, match="over modes and the indices k, i, j, of shape"):
         known_values(plan, CellCounts(modes.cells[:, 1:], modes.counts, modes.shape[1:]))
     wider = plan_at(AllocationModel.nmf(2, 4, 2), np.pad(X, ((0, 0), (0, 1))))
