@@ -22,9 +22,8 @@ def known_values(plan: InferencePlan, modes: CellCounts) -> list[Ints32]:
     indices, more or fewer values of one that is visible or not exchangeable, or other counts.
     """
     if not isinstance(modes, CellCounts):
-        raise TypeError(
-            f"known_modes must be the modes of an estimate, CellCounts, found {type(modes).__name__}"
-        )
+        found = type(modes).__name__
+        raise TypeError(f"known_modes must be the modes of an estimate, CellCounts, found {found}")
     model = plan.model
     ones = ((name,) for name in model.hidden if model.cardinalities[name] == 1)
     classes = (*exchangeable_classes(model), *ones)
@@ -41,7 +40,7 @@ def known_values(plan: InferencePlan, modes: CellCounts) -> list[Ints32]:
         )
     if (plan.observed.cells == MISSING).any():
         return []
-    found = []
+    values = []
     for mode in range(modes.shape[0]):
         is_here = modes.cells[:, 0] == mode
         cells = modes.cells[is_here, 1:]
@@ -53,5 +52,5 @@ def known_values(plan: InferencePlan, modes: CellCounts) -> list[Ints32]:
             cells[:, axes] = labels.reshape(len(cells), len(axes))
         else:
             allocation = CellCounts(cells, modes.counts[is_here], sizes)
-            found.append(values_of(plan, allocation, "known_modes"))
-    return found
+            values.append(values_of(plan, allocation, "known_modes"))
+    return values
