@@ -4,6 +4,8 @@ An allocation that uses C values of an index is one of every model that has C or
 one model is an allocation of another, and may be near a mode of it.
 """
 
+from typing import Any
+
 import numpy as np
 
 from models.allocation.cell_counts import MISSING, CellCounts
@@ -13,7 +15,7 @@ from models.allocation.joint_values import values_of
 from models.arrays import Ints32
 
 
-def known_values(plan: InferencePlan, modes: CellCounts) -> list[Ints32]:
+def known_values(plan: InferencePlan, modes: Any) -> list[Ints32]:
     """Return the joint values (n_tokens,) of each of these modes, over modes and all indices, that
     uses no more values than the model of `plan` has. There are none where tokens lack indices, as
     an allocation does not say which they lacked.
@@ -22,8 +24,8 @@ def known_values(plan: InferencePlan, modes: CellCounts) -> list[Ints32]:
     indices, more or fewer values of one that is visible or not exchangeable, or other counts.
     """
     if not isinstance(modes, CellCounts):
-        found = type(modes).__name__
-        raise TypeError(f"known_modes must be the modes of an estimate, CellCounts, found {found}")
+        kind = type(modes).__name__
+        raise TypeError(f"known_modes must be the modes of an estimate, CellCounts, found {kind}")
     model = plan.model
     ones = ((name,) for name in model.hidden if model.cardinalities[name] == 1)
     classes = (*exchangeable_classes(model), *ones)
