@@ -150,7 +150,7 @@ def score_table(method: str) -> None:
         best_allocation(model, counts, n_modes=1, n_sweeps=2, seed=0)
         posterior = Posterior.of(plan_of(model, counts))
         mode = settled_mode(posterior, np.zeros(3, dtype=np.int32), 2, FEW, 0, 0)
-        Crossing(posterior, 2, FEW, 0, 1).evolved([mode, mode], 1, range(1))
+        Crossing(posterior, 2, FEW, 0, 1).evolved([mode, mode], 1, 1, range(1))
 
 
 def factorise(method: str) -> None:

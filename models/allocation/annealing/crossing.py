@@ -6,10 +6,11 @@ as from those of a mode, a chain is annealed: tokens that both claim, or neither
 Other children have one parent: some of its hidden values begin empty, and their tokens find a place
 anew, which leads to clusters that no mode has yet ("ruin and recreate", Schrimpf et al. 2000).
 
-A line of modes goes on by generations. Each has as many children of two modes as the line has
-places, and half as many of one, and the most probable of parents and children go on, each mode
-once. So clusters that searches found apart come together, where one chain would have to find them
-all.
+A line of modes goes on by generations. A parent is the more probable of two modes that are drawn.
+The most probable of all parents and children go on, each mode once. So clusters that searches found
+apart come together, where one chain would have to find them all. Generations are small, so that a
+good child soon has children of its own: half as many of two modes as a line has places, a quarter
+when all modes are crossed, and each time half as many of one mode.
 """
 
 import math
@@ -28,7 +29,7 @@ from models.arrays import Floats, Ints32
 from models.parallel import results_of
 
 N_LINES = 2  # Lines of modes, crossed apart: if both find the best mode, a better one is unlikely
-APART, TOGETHER = 10, 10  # Generations of each line, and then of all modes
+APART, TOGETHER = 20, 40  # Generations of each line, and then of all modes
 EMPTIED = 3  # Hidden values that begin empty in a child of one mode, at most
 SHORT = 0.1  # Steps of a child's path, in units of those of a path
 COARSE = 0.06  # Steps of the path by which a mode is estimated meanwhile, in the same units
@@ -58,7 +59,8 @@ class Crossing:
         lines = []
         for n in range(min(N_LINES, len(ends))):
             some = ends[n::N_LINES]
-            line = self.evolved(self.modes_at(some), len(some), range(n * APART, (n + 1) * APART))
+            generations = range(n * APART, (n + 1) * APART)
+            line = self.evolved(self.modes_at(some), len(some), len(some) // 2, generations)
             lines.append(line)
         return lines
 
@@ -68,14 +70,19 @@ class Crossing:
         """
         line = self._each_once([mode for some in lines for mode in some])
         first = N_LINES * APART
-        return self.evolved(line, n_places, range(first, first + TOGETHER))
+        return self.evolved(line, n_places, n_places // 4, range(first, first + TOGETHER))
 
-    def evolved(self, line: list[Mode], n_places: int, generations: range) -> list[Mode]:
-        """Return a line after these generations, at most `n_places` modes, the best first."""
+    def evolved(
+        self, line: list[Mode], n_places: int, n_crossed: int, generations: range
+    ) -> list[Mode]:
+        """Return a line after these generations, at most `n_places` modes, the best first. Each has
+        `n_crossed` children of two modes, at least one.
+        """
         for generation in generations:
             if len(line) < 2:
                 break
-            line = self._each_once(line + self._children(line, n_places, generation), n_places)
+            children = self._children(line, max(1, n_crossed), generation)
+            line = self._each_once(line + children, n_places)
         return line
 
     def modes_at(self, ends: Sequence[Ints32]) -> list[Mode]:
@@ -91,11 +98,16 @@ class Crossing:
         return distinct(self.posterior, modes, rng, at_most or len(modes), math.inf)[0]
 
     def _children(self, line: list[Mode], n_crossed: int, generation: int) -> list[Mode]:
-        """Return so many children of two modes of a line, and half as many of one."""
+        """Return so many children of two modes of a line, the best first, and half as many of one.
+
+        A parent is the better of two that are drawn, if there are four.
+        """
+        n_drawn = 4 if len(line) >= 4 else 2
 
         def child(n: int) -> Mode:
             rng = np.random.default_rng([self.seed, n, CROSSING, 1 + generation])
-            first, second = (line[each] for each in rng.choice(len(line), 2, replace=False))
+            drawn = rng.choice(len(line), n_drawn, replace=False)
+            first, second = (line[each] for each in drawn.reshape(2, -1).min(axis=1))
             mean = self._crossed(first, second, rng) if n < n_crossed else self._emptied(first, rng)
             return self._coarse(self._annealed(mean, rng), int(rng.integers(1 << 62)))
 

@@ -36,7 +36,7 @@ def always_from_modes(monkeypatch):
     """
     monkeypatch.setattr(searches, "EVEN", 0.0)
     monkeypatch.setattr(searches.Searches, "long", lambda _, _n: -np.inf)
-    monkeypatch.setattr(Crossing, "evolved", lambda _, line, _n_places, _generations: line)
+    monkeypatch.setattr(Crossing, "evolved", lambda _, line, *_rest: line)
 
 
 pytestmark = pytest.mark.usefixtures("always_from_modes")

@@ -29,7 +29,7 @@ def always_from_modes(monkeypatch):
     """Start from modes of the searches, without crossing, also where searches agree."""
     monkeypatch.setattr(searches, "EVEN", 0.0)
     monkeypatch.setattr(searches.Searches, "long", lambda _, _n: -np.inf)
-    monkeypatch.setattr(Crossing, "evolved", lambda _, line, _n_places, _generations: line)
+    monkeypatch.setattr(Crossing, "evolved", lambda _, line, *_rest: line)
 
 
 def estimates_of(models, observed, n_repeats, seed, n_sweeps=12, n_modes=0):

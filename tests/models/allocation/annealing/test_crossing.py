@@ -47,7 +47,7 @@ def test_a_child_has_what_its_parents_found_apart(crossing):
     for n, each in enumerate([(0, 1, 2, 2), (3, 3, 1, 0)]):
         end = values_of(FOUR_BLOCKS, each)
         parents.append(mode_with(posterior, end, posterior.chain_at(end).counts[0], 20, 0, n))
-    line = crossing.evolved(parents, 4, range(3))
+    line = crossing.evolved(parents, 4, 4, range(3))
     levels = [mode.log_marginal for mode in line]
     assert levels == sorted(levels, reverse=True)
     assert levels[0] > max(mode.log_marginal for mode in parents) + 10
@@ -107,12 +107,33 @@ def test_there_are_half_as_many_children_of_one_mode(crossing, monkeypatch):
     assert len(of_one) == 3
 
 
+def test_a_parent_is_the_more_probable_of_two_modes(crossing, monkeypatch):
+    parents = []
+
+    def crossed(_, first, second, rng):
+        parents.append((first, second))
+        return np.zeros(len(crossing.posterior.urn.alpha))
+
+    monkeypatch.setattr(Crossing, "_crossed", crossed)
+    monkeypatch.setattr(Crossing, "_annealed", lambda *_: np.zeros(0, dtype=np.int32))
+    monkeypatch.setattr(Crossing, "_coarse", lambda *_: None)
+    monkeypatch.setattr(Crossing, "_emptied", lambda *_: None)
+    crossing._children(list(range(5)), 400, 0)
+    assert all(first != second for first, second in parents)
+    # Of two of five, the n-th is the better one in 4 - n of ten pairs.
+    drawn = np.bincount(np.ravel(parents), minlength=5)
+    assert drawn / 800 == pytest.approx([0.4, 0.3, 0.2, 0.1, 0.0], abs=0.05)
+    parents.clear()
+    crossing._children(list(range(3)), 60, 0)
+    assert {tuple(sorted(each)) for each in parents} == {(0, 1), (0, 2), (1, 2)}
+
+
 def test_a_mode_alone_has_no_children(crossing):
     end = values_of(FOUR_BLOCKS, (0, 1, 2, 3))
     lines = crossing.lines([end] * 4)
     line = crossing.together(lines, 4)
     assert [len(each) for each in [*lines, line]] == [1, 1, 1]
-    assert crossing.evolved(line, 4, range(3)) == line
+    assert crossing.evolved(line, 4, 2, range(3)) == line
 
 
 def test_threads_change_no_bit():

@@ -90,7 +90,7 @@ def test_modes_that_differ_are_kept_and_those_far_below_are_not():
 
 
 def test_modes_of_another_model_are_among_those_found(monkeypatch):
-    monkeypatch.setattr(Crossing, "evolved", lambda _, line, _n_places, _generations: line)
+    monkeypatch.setattr(Crossing, "evolved", lambda _, line, *_rest: line)
     X = CellCounts.of(np.kron(np.eye(3, dtype=int), np.full((2, 2), 20)), BLOCKS)
     block = np.repeat(X.cells[:, 0] // 2, X.counts)
     one, other = (np.array(values, dtype=np.int32)[block] for values in ((0, 0, 1), (1, 0, 0)))
@@ -289,7 +289,7 @@ def test_crossing_finds_better_modes_whatever_the_threads(monkeypatch):
     one, three, uncrossed = (searched(model, X, 4, n, n_sweeps=80) for n in (1, 3, 1))
     every = [[mode.log_marginal for mode in found.modes()[0]] for found in (one, three)]
     assert every[0] == every[1]
-    monkeypatch.setattr(Crossing, "evolved", lambda _, line, _n_places, _generations: line)
+    monkeypatch.setattr(Crossing, "evolved", lambda _, line, *_rest: line)
     before, _ = uncrossed.modes()
     assert every[0][0] > before[0].log_marginal + 1.0
 
