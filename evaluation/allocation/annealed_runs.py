@@ -155,8 +155,9 @@ class Runs:
         n_threads = effective_n_jobs(n_jobs)
         plan = plan_of(model, observed)
         most = min(n_threads, max(n_repeats, n_modes))
-        check_annealing_memory(plan, n_particles, most, n_repeats, max_memory, n_modes)
         known = [] if known_modes is None else known_values(plan, known_modes)
+        looked_at = n_modes and n_modes + len(known)
+        check_annealing_memory(plan, n_particles, most, n_repeats, max_memory, looked_at)
         posterior = Posterior.of(plan)
         searches = None
         if n_modes and not plan.has_one_allocation:
@@ -253,11 +254,12 @@ class Runs:
 
     def modes(self) -> CellCounts | None:
         """Return the modes where runs start, over modes and all indices, the best first, as many as
-        have few tokens together; None if runs start from the prior's mean, or one has too many.
+        have few tokens together; None if runs start from the prior's mean, tokens lack indices, or
+        one mode has too many tokens.
         """
         plan, sizes = self.posterior.plan, self.posterior.plan.model.cardinalities
         kept = self.mode_values[: DRAWN_TOKENS // max(1, plan.observed.n_tokens)]
-        if not kept:
+        if not kept or plan.observed.lacks_indices:
             return None
         cell_of = np.repeat(np.arange(len(plan.observed.counts)), plan.observed.counts)
         cells = all_values(plan, np.tile(cell_of, len(kept)), np.concatenate(kept))
@@ -372,7 +374,8 @@ def check_annealing_memory(
     n_models: int = 1,
 ) -> None:
     """Raise TableMemoryError if the runs of `annealed` take more than `max_memory` bytes, with the
-    allocations that are drawn from those of `n_models` such models.
+    allocations that are drawn from those of `n_models` such models. `n_modes` are those looked at,
+    with those that are known.
     """
     if plan.has_one_allocation:
         n_modes = 0

@@ -67,8 +67,8 @@ def log_marginal(
         For "annealed": modes of the posterior that are looked at, those where the best searches
         end, and that are crossed with each other, first in two lines; from the best of them paths
         begin where the searches disagree. 0 for no searches, and paths from the prior's mean. Where
-        only one of the lines, or neither, found the best mode (`MarginalEstimate.n_found` is 1),
-        there may be better ones.
+        only one of the lines, of which known modes are one, or none found the best mode
+        (`MarginalEstimate.n_found` is 1), there may be better ones.
     known_modes : CellCounts, optional
         For "annealed": the `modes` of an estimate for another model of the same graph, such as one
         with fewer hidden values, with which the modes that searches find are crossed. Over modes

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints
 
 LARGEST_ERROR = 0.5  # nats. Above it, the mean of the repeats hangs on the few that are largest.
-SEVERAL = 2.0  # Models on whose runs an estimate rests, at least, for their searches to agree
 MarginalDirection = Literal["exact", "unbiased", "lower bound"]
 PATH = "path/"  # begins the names of its arrays
 OF_TOKENS = ("allocations", "modes")  # Fields of tokens, whose arrays have names that begin so
@@ -74,8 +73,8 @@ class MarginalEstimate:
     """(n_searches,), the log of the unbiased estimate that each slow search for modes gives
     beside; of "annealed" only."""
     n_found: int = field(default=0, repr=False)
-    """Lines of searches that found, without the other, a mode as probable as the best one, within a
-    nat; at least 1, and 0 where runs started from the prior's mean."""
+    """Lines of searches that found, without the others, a mode as probable as the best one, within
+    a nat; known modes count as a line. 1 or 2, and 0 where runs started from the prior's mean."""
     allocations: CellCounts | None = field(default=None, repr=False)
     """Over runs, draws and all indices of the model, allocations drawn from each run of "annealed"
     by weight: times the run's estimate, the mean of any function of one is the function's sum over
@@ -83,8 +82,9 @@ class MarginalEstimate:
     one allocation of each run has more than 262,144 tokens together."""
     modes: CellCounts | None = field(default=None, repr=False)
     """Over modes and all indices of the model, allocations at the modes where runs of "annealed"
-    start, the best first: what searches for another model of the graph can start from. None where
-    runs start from the prior's mean, and where one has more than 262,144 tokens."""
+    start, the best first, which searches for another model of the graph can cross with their own.
+    None where runs start from the prior's mean, where tokens lack indices, and where one mode has
+    more than 262,144 tokens."""
     n_sources: float = field(default=0.0, repr=False)
     """Models on whose runs a `pooled` estimate rests, effectively, at least 1; 0 of others."""
 
@@ -97,8 +97,8 @@ class MarginalEstimate:
 
     @property
     def is_unreliable(self) -> bool:
-        """Whether the estimate is most likely too low: one repeat outweighs the others, the lines
-        of searches did not both find a mode as good as the best, or searches estimate more.
+        """Whether the estimate is most likely too low: one repeat outweighs the others, only
+        one line of searches found a mode as good as the best, or searches estimate more.
         """
         if self.direction != "unbiased":
             return False
@@ -107,10 +107,8 @@ class MarginalEstimate:
 
     @property
     def is_found_once(self) -> bool:
-        """Whether of two lines of searches at most one found a mode as good as the best, and no
-        search for another model did.
-        """
-        return self.n_found == 1 < len(self.searches) and self.n_sources < SEVERAL
+        """Whether of several lines of searches only one found a mode as good as the best."""
+        return self.n_found == 1 < len(self.searches)
 
     @property
     def _is_below_searches(self) -> bool:

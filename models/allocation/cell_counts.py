@@ -62,6 +62,11 @@ class CellCounts:
         """S₊, all tokens."""
         return int(self.counts.sum())
 
+    @property
+    def lacks_indices(self) -> bool:
+        """Whether an index of some token was not observed."""
+        return bool((self.cells == MISSING).any())
+
     @classmethod
     def of(cls, X: Any, model: AllocationModel) -> Self:
         """The counts that `X` holds: an array, a sparse matrix or array, or such a list already.
@@ -93,7 +98,7 @@ class CellCounts:
 
     def dense(self) -> Ints:
         """The tensor as an array of `shape`. Raises ValueError if tokens lack an index."""
-        if (self.cells == MISSING).any():
+        if self.lacks_indices:
             raise ValueError("some tokens were not wholly observed: they have no place in an array")
         X = np.zeros(self.shape, dtype=np.int64)
         X[tuple(self.cells.T)] = self.counts

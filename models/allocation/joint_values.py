@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.allocation.cell_counts import MISSING, CellCounts
+from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import InferencePlan
 from models.allocation.tables import mixed_radix
@@ -102,9 +102,9 @@ def values_of(plan: InferencePlan, allocation: CellCounts, name: str = "allocati
     """
     model, observed = plan.model, plan.observed
     wanted = tuple(model.cardinalities[name] for name in model.indices)
-    if allocation.shape != wanted or (allocation.cells == MISSING).any():
+    if allocation.shape != wanted or allocation.lacks_indices:
         raise ValueError(f"{name} must say all indices of each token, of shape {wanted}")
-    if (observed.cells == MISSING).any():
+    if observed.lacks_indices:
         raise ValueError(f"X must say all visible indices of each token where {name} is given")
     cells = allocation.cells[:, [model.indices.index(name) for name in model.visible]]
     (unknown,) = plan.unknown

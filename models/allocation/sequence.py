@@ -56,7 +56,7 @@ def log_allocation(model: AllocationModel, allocation: CellCounts) -> float:
     """
     complete = replace(model, visible=model.indices)
     counts = CellCounts.of(allocation, complete)
-    if (counts.cells == MISSING).any():
+    if counts.lacks_indices:
         raise ValueError(
             f"allocation must say the value of each index of all tokens, found {MISSING}"
         )

@@ -13,7 +13,7 @@ goes on with the next one.
 import json
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -103,25 +103,22 @@ def _scores(
     group = ResultCache().group("allocation", data=table.hash, settings=parts)
     before = _before(candidates, settings.method)
 
-    def cached(n: int, known: CellCounts | None) -> TimedMarginal | None:
-        return group.get(_name(candidates[n], known), TimedMarginal.from_arrays)
+    def cached(n: int, scores: Sequence[TimedMarginal | None]) -> TimedMarginal | None:
+        name = _name(candidates[n], _last_modes(scores, before[n]))
+        return group.get(name, TimedMarginal.from_arrays)
 
-    found: list[TimedMarginal | None] = []
-    for places in before:
-        found.append(cached(len(found), _last_modes(found, places)))
-    new = [each for each, score in zip(candidates, found, strict=True) if score is None]
-    warn_of_long_work(new, table, settings)
+    warn_of_long_work([candidates[n] for n in _new(before, cached)], table, settings)
     scores: list[TimedMarginal] = []
     is_warm = False
     with Progress("allocate", len(candidates), "models") as progress:
         for n, each in enumerate(candidates):
             progress.update(0, each.name)
-            known = _last_modes(scores, before[n])
-            score = cached(n, known)
+            score = cached(n, scores)
             if score is None:
                 if not is_warm:
                     _warm_up(each, table, settings)
                     is_warm = True
+                known = _last_modes(scores, before[n])
                 score = timed(partial(_score, each, table.counts, settings, known))
                 group.put(_name(each, known), score.to_arrays())
             scores.append(score)
@@ -129,8 +126,23 @@ def _scores(
     return scores
 
 
+def _new(
+    before: Sequence[Sequence[int]],
+    cached: Callable[[int, Sequence[TimedMarginal | None]], TimedMarginal | None],
+) -> list[int]:
+    """Return the places of models that have no score yet, or may know the modes of such a one."""
+    new: list[int] = []
+    scores: list[TimedMarginal | None] = []
+    for n, places in enumerate(before):
+        is_open = any(place in new for place in places)
+        scores.append(None if is_open else cached(n, scores))
+        if scores[n] is None:
+            new.append(n)
+    return new
+
+
 def _name(candidate: Candidate, known: CellCounts | None) -> str:
-    """Return the name of a score in the cache, of searches that start from known modes too."""
+    """Return the name of a score in the cache; that of searches that know modes tells these."""
     if known is None:
         return candidate.hash
     arrays = {"cells": known.cells, "counts": known.counts}
@@ -145,8 +157,8 @@ def _last_modes(scores: Sequence[TimedMarginal | None], places: Sequence[int]) -
 
 
 def _before(candidates: Sequence[Candidate], method: str) -> list[list[int]]:
-    """Return the places of the models before each whose modes its searches may start from: annealed
-    ones of the same graph, that share allocations with it.
+    """Return the places of the models before each whose modes its searches may know: annealed ones
+    of the same graph, that share allocations with it.
     """
     found: list[list[int]] = [[] for _ in candidates]
     last: dict[str, int] = {}  # of each graph

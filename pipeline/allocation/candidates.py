@@ -14,6 +14,7 @@ import numpy as np
 from corpora.content_hash import content_hash, of_array
 from evaluation.allocation.annealed_runs import check_annealing_memory
 from evaluation.allocation.exact import MarginalCostError
+from models.allocation.annealing.mode import MAX_KEPT
 from models.allocation.annealing.posterior import PriorRangeError
 from models.allocation.annealing.searches import check_search_memory
 from models.allocation.cliques import TableMemoryError
@@ -207,7 +208,8 @@ def _check_samples(
     with refused_by_name(candidate, " (--max-memory, --chains, --modes, --ranks, --threads)"):
         if settings.method == "annealed":
             n_used = min(n_threads, max(settings.repeats, settings.modes))
-            of_runs = settings.repeats, most, settings.modes, n_models
+            known = MAX_KEPT if settings.modes and n_models > 1 else 0
+            of_runs = settings.repeats, most, settings.modes + known, n_models
             check_annealing_memory(plan, settings.chains, n_used, *of_runs)
     with refused_by_name(candidate, " (--max-memory, --repeats, --threads)"):
         if settings.factors == "annealed":

@@ -20,7 +20,7 @@ from scipy.special import logsumexp
 from scipy.stats import norm as normal
 from scipy.stats import t as student_t
 
-from evaluation.allocation.marginal_estimate import SEVERAL, TimedMarginal
+from evaluation.allocation.marginal_estimate import TimedMarginal
 from evaluation.arrays import Floats
 from pipeline.allocation.candidates import Candidate, model_name
 
@@ -214,14 +214,10 @@ def warnings_of(
             "models): what is rare may have been missed, and errors be larger than they say; more "
             "--moves or --particles"
         )
-    alone = [
-        row
-        for row in rows
-        if row["rough"] and row["modes_found"] == 1 and (row["sources"] or 0.0) < SEVERAL
-    ]
+    alone = [row for row in rows if row["rough"] and row["modes_found"] == 1]
     if alone:
         found.append(
-            f"the best mode of {_names(alone)} was not found by both lines of searches: there may "
+            f"the best mode of {_names(alone)} was found by one line of searches only: there may "
             "be better ones, and the estimate be too low; more --modes"
         )
     rough = [row for row in rows if row["rough"] and row not in alone]

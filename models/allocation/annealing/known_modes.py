@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from models.allocation.cell_counts import MISSING, CellCounts
+from models.allocation.cell_counts import CellCounts
 from models.allocation.exchangeable import exchangeable_classes
 from models.allocation.inference_plan import InferencePlan
 from models.allocation.joint_values import values_of
@@ -21,7 +21,8 @@ def known_values(plan: InferencePlan, modes: Any) -> list[Ints32]:
     an allocation does not say which they lacked.
 
     Raises TypeError if the modes are no CellCounts; ValueError if they have another number of
-    indices, more or fewer values of one that is visible or not exchangeable, or other counts.
+    indices, more or fewer values of one that is visible or not exchangeable, or other counts, or
+    lack an index of some token.
     """
     if not isinstance(modes, CellCounts):
         kind = type(modes).__name__
@@ -40,7 +41,9 @@ def known_values(plan: InferencePlan, modes: Any) -> list[Ints32]:
             f"known_modes must be over modes and the indices {', '.join(model.indices)}, of shape "
             f"{sizes} but for exchangeable ones, found {of_modes}"
         )
-    if (plan.observed.cells == MISSING).any():
+    if modes.lacks_indices:
+        raise ValueError("known_modes must say all indices of each token, found -1 for one")
+    if plan.observed.lacks_indices:
         return []
     values = []
     for mode in range(modes.shape[0]):

@@ -129,11 +129,16 @@ def test_searches_of_a_rank_know_the_modes_of_the_rank_before(place, no_pictures
         if n_repeats == 1:  # to compile
             return estimate
         found.append((model.cardinalities.get("k"), known_modes and known_modes.shape[0]))
-        n_modes = {2: 2, 3: None}.get(model.cardinalities.get("k"), 4)
-        made = n_modes and CellCounts(np.zeros((0, 3)), [], (n_modes, 3, 4))
+        rank = model.cardinalities.get("k", 1)
+        made = CellCounts([[rank - 1, 0, 0]], [1], (rank, 3, 4)) if rank != 3 else None
         return replace(estimate, modes=made)
 
+    def announced(candidates, *_):
+        new[:] = [each.rank for each in candidates]
+
+    new = []
     monkeypatch.setattr(command, "log_marginal", watched)
+    monkeypatch.setattr(command, "warn_of_long_work", announced)
     argv = ("x1.csv", "--method", "annealed", "--factors", "none", "--modes", 0, "--sweeps", 2)
     argv = (*argv, "--repeats", 2, "--graph", "nmf; i -> j", "--ranks")
     rows = result_of(*argv, "2:4", cwd=place)["rows"]
@@ -141,11 +146,20 @@ def test_searches_of_a_rank_know_the_modes_of_the_rank_before(place, no_pictures
     found.clear()
     assert without_seconds(result_of(*argv, "2:4", cwd=place)["rows"]) == without_seconds(rows)
     assert found == []
+    assert new == []
     result_of(*argv, "2:5", cwd=place)
     assert found == [(5, 4)]
+    assert new == [5]
+    found.clear()
+    result_of(*argv, "2,5", cwd=place)
+    assert found == [(5, 2)]  # of other modes
+    result_of(*argv, "2,4", cwd=place)
+    assert found == [(5, 2)]
     found.clear()
     result_of(*argv, "3,5", cwd=place)
     assert found == [(3, None), (5, None)]
+    result_of(*argv, "1,5", cwd=place)
+    assert new == [1, 5]  # although there are runs of 5 that know no modes
 
 
 def test_a_bound_is_called_a_bound(place, no_pictures):

@@ -320,7 +320,7 @@ def test_warnings():
     assert "1 of 2 estimates are rough" in found
     assert "the logs of runs spread by 30.0 nats for nmf, rank 3" in found
     (found,) = warnings_of([fine, row(3, -7.0, 0.1, modes_found=1, rough=True)], 1000, 0)
-    assert found.startswith("the best mode of nmf, rank 3 was not found by both lines of searches")
+    assert found.startswith("the best mode of nmf, rank 3 was found by one line of searches only")
     (found,) = warnings_of([fine, row(4, None, None, effective_sample_size=None)], 1000, 0)
     assert found == "the counts are impossible under nmf, rank 4"
     assert warnings_of([row(1, -7.0, effective_sample_size=4.0)], 6, 0) == []

@@ -82,6 +82,11 @@ def test_modes_of_other_graphs_or_counts_are_refused():
     fewer = plan_at(AllocationModel.nmf(2, 3, 2), np.maximum(X - 1, 0))
     with pytest.raises(ValueError, match="known_modes must have the counts of X"):
         known_values(fewer, modes)
+    for axis in (0, 1):  # the number of a mode, a hidden value
+        cells = modes.cells.copy()
+        cells[0, axis] = MISSING
+        with pytest.raises(ValueError, match="known_modes must say all indices of each token"):
+            known_values(plan, CellCounts(cells, modes.counts, modes.shape))
 
 
 def test_none_is_known_where_tokens_lack_indices():
