@@ -10,9 +10,9 @@ in better modes where these are many. In two lines, which know nothing of each o
 are crossed (`crossing`), and then all together.
 
 Beside, a *long* population is annealed from the prior's mean. Where it estimates far more than all
-modes of both lines, and those that are known, there are too many to be listed, and runs take such paths instead. Else it is
-compared with the modes that are kept in the end, and three more are annealed where it is near them.
-If they estimate more, runs take such paths too.
+modes of both lines, and those that are known, there are too many to be listed, and runs take such
+paths instead. Else it is compared with the modes that are kept in the end, and three more are
+annealed where it is near them. If they estimate more, runs take such paths too.
 
 Modes that are *known*, of another model, are crossed with those of both lines.
 """
